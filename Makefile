@@ -1,0 +1,42 @@
+# A few lines over the CMake presets: `cmake --preset release` and `ctest --test-dir build` do the same by hand.
+PRESET ?= release
+BUILD  := $(if $(filter release,$(PRESET)),build,build/$(PRESET))
+JOBS   ?= $(shell nproc)
+PREFIX ?= /usr/local
+PYTHON := build/venv/bin/python
+
+.PHONY: all setup build check sanitize demo bench soak install clean
+all: build
+
+setup:
+	@sh tools/setup.sh
+
+build: setup
+	@cmake --preset $(PRESET) --log-level=WARNING
+	@cmake --build $(BUILD) -j$(JOBS)
+
+check: build
+	@bash tools/check.sh $(BUILD) $(JOBS) $(CTEST_ARGS)
+
+# AddressSanitizer with UndefinedBehaviorSanitizer: unit tests, and the examples without kills. ThreadSanitizer: ring and log,
+# with threads as the two sides.
+sanitize: setup
+	@cmake --preset asan --log-level=WARNING && cmake --build build/asan -j$(JOBS)
+	@bash tools/check.sh build/asan $(JOBS) -L 'unit|example'
+	@cmake --preset tsan --log-level=WARNING && cmake --build build/tsan -j$(JOBS) --target rail_shm_test segment_test
+	@bash tools/check.sh build/tsan $(JOBS) -R '^unit\.(rail_shm|segment)$$'
+
+demo: build
+	@$(PYTHON) tools/demo.py --build $(BUILD)
+
+bench: build
+	@$(PYTHON) bench/run.py --build $(BUILD) $(BENCH_ARGS)
+
+soak: build
+	@$(PYTHON) tests/recovery/random_kills.py --build $(BUILD) --cases 5000 --log docs/soak.log $(SOAK_ARGS)
+
+install: build
+	@cmake --install $(BUILD) --prefix $(abspath $(PREFIX))
+
+clean:
+	@rm -rf build

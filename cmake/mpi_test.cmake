@@ -1,0 +1,34 @@
+# holdfast_mpi_test(name ranks... [NODES nodes...] [PROTOCOLS protocols...] [ARGS args...]): builds name.c as
+# bin/tests/mpi_<name> against our MPI library and runs it under `holdfast run` once for each number of ranks, number of
+# nodes (default 1 and 3, as far as there are ranks for them) and protocol (default none and pessimist).
+function(holdfast_mpi_test name)
+  cmake_parse_arguments(arg "" "" "NODES;PROTOCOLS;ARGS" ${ARGN})
+  if(NOT arg_NODES)
+    set(arg_NODES 1 3)
+  endif()
+  if(NOT arg_PROTOCOLS)
+    set(arg_PROTOCOLS none pessimist)
+  endif()
+  holdfast_mpi_program(mpi_${name} ${name}.c)
+  foreach(ranks IN LISTS arg_UNPARSED_ARGUMENTS)
+    foreach(nodes IN LISTS arg_NODES)
+      if(nodes GREATER ranks)
+        continue()
+      endif()
+      foreach(protocol IN LISTS arg_PROTOCOLS)
+        set(test mpi.${name}.n${ranks}.nodes${nodes}.${protocol})
+        add_test(NAME ${test} COMMAND ${CMAKE_BINARY_DIR}/bin/holdfast run -n ${ranks} --nodes ${nodes}
+                 --protocol ${protocol} $<TARGET_FILE:mpi_${name}> ${arg_ARGS})
+        set_tests_properties(${test} PROPERTIES LABELS mpi TIMEOUT 120)
+      endforeach()
+    endforeach()
+  endforeach()
+endfunction()
+
+# A C program linked with our MPI library, in bin/tests.
+function(holdfast_mpi_program target)
+  add_executable(${target} ${ARGN})
+  target_link_libraries(${target} PRIVATE mpi_abi)
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/tests C_STANDARD 11)
+endfunction()

@@ -1,0 +1,43 @@
+// The `holdfast` command. As mpirun and mpiexec it is `holdfast run`.
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/agent.hpp"
+#include "daemon/head.hpp"
+
+namespace {
+
+// Otherwise a socket or pipe of ours would become the 0, 1 or 2 that was closed.
+void open_standard_descriptors() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", O_RDWR);
+  }
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+  open_standard_descriptors();
+  std::vector<std::string> arguments(values + 1, values + count);
+  std::string_view name = count > 0 ? values[0] : "holdfast";
+  name = name.substr(name.rfind('/') + 1);
+  if (name.starts_with("mpirun") || name.starts_with("mpiexec")) return hf::daemon::run_main(arguments);
+  std::string command = arguments.empty() ? "" : arguments[0];
+  if (command == "run") return hf::daemon::run_main({arguments.begin() + 1, arguments.end()});
+  if (command == "agent") return hf::daemon::agent_main();
+  if (command == "--version" || command == "-V") return hf::daemon::run_main({"--version"});
+  if (command == "--help" || command == "-h") {
+    fmt::print(
+        "holdfast run [options] program [arguments] [: [options] program ...]\n"
+        "holdfast run --help   options\n"
+        "holdfast --version\n");
+    return 0;
+  }
+  fmt::print(stderr, "holdfast: {} (holdfast run -n 4 ./program)\n",
+             command.empty() ? "which command?" : fmt::format("unknown command {}", command));
+  return 2;
+}
