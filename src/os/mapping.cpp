@@ -1,0 +1,29 @@
+#include "os/mapping.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace hf::os {
+
+Mapping::~Mapping() {
+  if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
+}
+
+Result<Mapping> Mapping::map(int fd, bool writable, std::size_t bytes) {
+  if (bytes == 0) {
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) return fail(fmt::format("cannot examine a shared file: {}", std::strerror(errno)));
+    bytes = static_cast<std::size_t>(status.st_size);
+  }
+  void* at = ::mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
+  if (at == MAP_FAILED) return fail(fmt::format("cannot map {} bytes of shared memory: {}", bytes, std::strerror(errno)));
+  Mapping out;
+  out.bytes_ = MutableBytes(static_cast<std::byte*>(at), bytes);
+  return out;
+}
+
+}  // namespace hf::os

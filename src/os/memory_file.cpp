@@ -1,0 +1,72 @@
+#include "os/memory_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+namespace hf::os {
+
+Result<UniqueFd> make_memory_file(const char* name, std::uint64_t bytes) {
+  UniqueFd fd(::memfd_create(name, MFD_CLOEXEC));
+  if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
+    return fail(fmt::format("cannot make {} bytes of shared memory: {}", bytes, std::strerror(errno)));
+  }
+  return fd;
+}
+
+Result<UniqueFd> make_disk_file(const std::string& directory, std::uint64_t bytes, std::uint64_t reserve_bytes) {
+  struct statvfs space {};
+  if (::statvfs(directory.c_str(), &space) != 0) {
+    return fail(fmt::format("cannot use the log directory {}: {}", directory, std::strerror(errno)));
+  }
+  if (std::uint64_t{space.f_bavail} * space.f_frsize < bytes + reserve_bytes) return fail("");
+  UniqueFd fd(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!fd && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
+    std::string path = directory + "/holdfast-log-XXXXXX";
+    fd.reset(::mkostemp(path.data(), O_CLOEXEC));
+    if (fd) ::unlink(path.c_str());
+  }
+  if (!fd) return fail(fmt::format("cannot make a file in the log directory {}: {}", directory, std::strerror(errno)));
+  int code = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes));
+  if (code == ENOSPC || code == EDQUOT || code == EFBIG) return fail("");
+  if (code != 0)
+    return fail(fmt::format("cannot extend a file in the log directory {}: {}", directory, std::strerror(code)));
+  return fd;
+}
+
+Result<UniqueFd> reopen_read_only(int fd) {
+  UniqueFd out(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!out) return fail(fmt::format("cannot reopen shared memory: {}", std::strerror(errno)));
+  return out;
+}
+
+void touch(int fd, std::uint64_t bytes) {
+  void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (at == MAP_FAILED) return;
+  // In steps: the address space is locked during each, and another thread may want to fork.
+  constexpr std::uint64_t step = 256 * 1024;
+  char* base = static_cast<char*>(at);
+  for (std::uint64_t from = 0; from < bytes; from += step) {
+    std::uint64_t n = std::min(step, bytes - from);
+    if (::madvise(base + from, n, MADV_POPULATE_WRITE) == 0) continue;
+    for (std::uint64_t i = 0; i < n; i += 4096) static_cast<volatile char*>(base)[from + i] = 0;
+  }
+  ::munmap(at, bytes);
+}
+
+std::uint64_t physical_memory_bytes() {
+  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace hf::os

@@ -1,0 +1,250 @@
+#include "os/process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace hf::os {
+namespace {
+
+struct ChildFailure {
+  int code;
+  int step;  // 0 exec, 1 working directory, 2 other
+};
+
+// Runs in the new process, between fork and exec: system calls only.
+void become(const Command& command, char* const* arguments, char* const* environment, pid_t parent, int status_pipe) {
+  ChildFailure failure{0, 2};
+  auto give_up = [&](int step) {
+    failure = {errno, step};
+    [[maybe_unused]] ssize_t n = ::write(status_pipe, &failure, sizeof failure);
+    ::_exit(127);
+  };
+  ::setpgid(0, 0);
+  if (command.parent_death_signal != 0) {
+    ::prctl(PR_SET_PDEATHSIG, command.parent_death_signal);
+    if (::getppid() != parent) ::_exit(127);
+  }
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  // Descriptors are moved out of the way first: a wanted one may stand where another must go.
+  int wanted[4] = {command.input, command.output, command.error, command.extra};
+  for (int& fd : wanted) {
+    if (fd >= 0 && (fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 16)) < 0) give_up(2);
+  }
+  int pipe = ::fcntl(status_pipe, F_DUPFD_CLOEXEC, 16);
+  if (pipe < 0) give_up(2);
+  status_pipe = pipe;
+  for (int i = 0; i < 4; ++i) {
+    if (wanted[i] >= 0 && ::dup2(wanted[i], i) < 0) give_up(2);
+  }
+  int keep = command.extra >= 0 ? 4 : 3;
+  ::syscall(SYS_close_range, static_cast<unsigned>(keep), static_cast<unsigned>(status_pipe - 1), 0u);
+  ::syscall(SYS_close_range, static_cast<unsigned>(status_pipe + 1), ~0u, 0u);
+  if (command.open_files) ::setrlimit(RLIMIT_NOFILE, &*command.open_files);
+  if (!command.working_directory.empty() && ::chdir(command.working_directory.c_str()) != 0) give_up(1);
+  if (!command.randomize_addresses) ::personality(ADDR_NO_RANDOMIZE);
+  ::execve(command.path.c_str(), arguments, environment);
+  give_up(0);
+}
+
+// /proc/PID/stat from the third field (state) on; the name before it may hold anything.
+std::string stat_fields(pid_t pid) {
+  FILE* file = std::fopen(fmt::format("/proc/{}/stat", pid).c_str(), "re");
+  if (!file) return {};
+  char text[1024] = {};
+  std::size_t n = std::fread(text, 1, sizeof text - 1, file);
+  std::fclose(file);
+  const char* end = n ? std::strrchr(text, ')') : nullptr;
+  return end && end[1] ? end + 2 : "";
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+StartError start_error(const Command& command, ChildFailure failure) {
+  if (failure.step == 1) {
+    return {failure.code,
+            fmt::format("cannot enter the directory {}: {}", command.working_directory, std::strerror(failure.code))};
+  }
+  if (failure.step == 0)
+    return {failure.code, fmt::format("cannot run {}: {}", command.path, std::strerror(failure.code))};
+  return {failure.code, fmt::format("cannot prepare {}: {}", command.path, std::strerror(failure.code))};
+}
+
+}  // namespace
+
+std::expected<pid_t, StartError> start_process(const Command& command) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return std::unexpected(StartError{errno, fmt::format("cannot make a pipe: {}", std::strerror(errno))});
+  }
+  UniqueFd read_end(ends[0]), write_end(ends[1]);
+  std::vector<char*> arguments = pointers(command.arguments), environment = pointers(command.environment);
+  pid_t parent = ::getpid();
+  pid_t pid = ::fork();
+  if (pid < 0)
+    return std::unexpected(StartError{errno, fmt::format("cannot start a process: {}", std::strerror(errno))});
+  if (pid == 0) become(command, arguments.data(), environment.data(), parent, write_end.get());
+  ::setpgid(pid, pid);  // also here: so that the group exists for whoever goes on first
+  write_end.reset();
+  ChildFailure failure{};
+  ssize_t n;
+  do {
+    n = ::read(read_end.get(), &failure, sizeof failure);
+  } while (n < 0 && errno == EINTR);
+  if (n == sizeof failure) {
+    ::waitpid(pid, nullptr, 0);
+    return std::unexpected(start_error(command, failure));
+  }
+  return pid;
+}
+
+Result<UniqueFd> open_pidfd(pid_t pid) {
+  UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!fd) return fail(fmt::format("cannot watch process {}: {}", pid, std::strerror(errno)));
+  return fd;
+}
+
+namespace {
+
+// Known once the process has been reaped, by whomever.
+std::optional<int> reaped_status(int pidfd) {
+  // struct pidfd_info of linux/pidfd.h, which is newer than the headers here.
+  struct Info {
+    std::uint64_t mask, cgroup_id;
+    std::uint32_t pid, tgid, ppid, ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
+    std::int32_t exit_code;
+  } info{};
+  static_assert(sizeof(Info) == 64);
+  constexpr std::uint64_t want_exit = 1u << 3;
+  info.mask = want_exit;
+  if (::ioctl(pidfd, _IOWR(0xFF, 11, Info), &info) != 0 || !(info.mask & want_exit)) return std::nullopt;
+  return info.exit_code;
+}
+
+// Known while the process is a zombie: field 52 of its stat line.
+std::optional<int> zombie_status(pid_t pid) {
+  std::string fields = stat_fields(pid);
+  if (fields.size() < 2 || fields[0] != 'Z') return std::nullopt;
+  std::size_t last = fields.find_last_not_of(" \n");
+  std::size_t space = fields.rfind(' ', last);
+  return space == std::string::npos ? std::nullopt : std::optional(std::atoi(fields.c_str() + space));
+}
+
+}  // namespace
+
+std::optional<int> exit_status_of(int pidfd, pid_t pid) {
+  if (auto status = reaped_status(pidfd)) return status;
+  if (auto status = zombie_status(pid)) return status;
+  return reaped_status(pidfd);  // reaped between the two
+}
+
+std::vector<pid_t> children() {
+  std::vector<pid_t> out;
+  FILE* file = std::fopen(fmt::format("/proc/self/task/{}/children", ::getpid()).c_str(), "re");
+  if (!file) return out;
+  int pid;
+  while (std::fscanf(file, "%d", &pid) == 1) out.push_back(pid);
+  std::fclose(file);
+  return out;
+}
+
+void end_all_children() {
+  for (;;) {
+    for (pid_t pid : children()) ::kill(pid, SIGKILL);
+    if (::waitpid(-1, nullptr, 0) < 0 && errno == ECHILD) return;
+  }
+}
+
+bool group_exists(pid_t group) {
+  return ::kill(-group, 0) == 0 || errno == EPERM;
+}
+
+pid_t parent_of(pid_t pid) {
+  int parent = 0;
+  return std::sscanf(stat_fields(pid).c_str(), "%*c %d", &parent) == 1 ? parent : 0;
+}
+
+std::string signal_name(int signal) {
+  const char* name = ::sigabbrev_np(signal);
+  return name ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+}
+
+std::expected<std::string, StartError> find_program(const std::string& name, const std::string& directory,
+                                                    const char* path_variable) {
+  auto look = [](const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return errno;
+    if (S_ISDIR(status.st_mode)) return EISDIR;
+    return ::access(path.c_str(), X_OK) == 0 ? 0 : EACCES;
+  };
+  if (name.find('/') != std::string::npos) {
+    std::string path = name[0] == '/' || directory.empty() ? name : directory + "/" + name;
+    int code = look(path);
+    if (code == 0) return path;
+    if (code == EISDIR)
+      return std::unexpected(StartError{EACCES, fmt::format("{} is a directory, not a program", name)});
+    if (code == EACCES) return std::unexpected(StartError{EACCES, fmt::format("{} is not executable", name)});
+    return std::unexpected(StartError{ENOENT, fmt::format("program {} not found", name)});
+  }
+  std::string paths = path_variable ? path_variable : "/usr/local/bin:/usr/bin:/bin";
+  std::string refused;
+  for (std::size_t from = 0; from <= paths.size();) {
+    std::size_t to = std::min(paths.find(':', from), paths.size());
+    std::string candidate = (to == from ? "." : paths.substr(from, to - from)) + "/" + name;
+    int code = look(candidate);
+    if (code == 0) return candidate;
+    if (code == EACCES && refused.empty()) refused = candidate;
+    from = to + 1;
+  }
+  if (!refused.empty()) return std::unexpected(StartError{EACCES, fmt::format("{} is not executable", refused)});
+  bool here = look(directory.empty() ? name : directory + "/" + name) == 0;
+  return std::unexpected(StartError{ENOENT, fmt::format("program {} not found in PATH{}", name,
+                                                        here ? fmt::format(" (did you mean ./{}?)", name) : "")});
+}
+
+Result<UniqueFd> catch_signals(const std::vector<int>& signals) {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (int signal : signals) ::sigaddset(&set, signal);
+  if (::sigprocmask(SIG_BLOCK, &set, nullptr) != 0) return fail("cannot block signals");
+  UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd) return fail(fmt::format("cannot receive signals: {}", std::strerror(errno)));
+  return fd;
+}
+
+Result<UniqueFd> open_null() {
+  UniqueFd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!fd) return fail(fmt::format("cannot open /dev/null: {}", std::strerror(errno)));
+  return fd;
+}
+
+void raise_open_file_limit(rlimit& before) {
+  before = {};
+  if (::getrlimit(RLIMIT_NOFILE, &before) != 0) return;
+  rlimit most = before;
+  most.rlim_cur = most.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &most);
+}
+
+}  // namespace hf::os

@@ -1,0 +1,62 @@
+// Starting, watching and ending processes.
+#pragma once
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "os/unique_fd.hpp"
+
+namespace hf::os {
+
+struct Command {
+  std::string path;                         // of the executable; no search
+  std::vector<std::string> arguments;       // with argv[0]
+  std::vector<std::string> environment;     // NAME=value, complete
+  std::string working_directory;            // empty: the caller's
+  int input = -1, output = -1, error = -1;  // descriptors 0, 1, 2 of the new process; -1: the caller's
+  int extra = -1;                           // becomes descriptor 3; -1: none. All others are closed
+  bool randomize_addresses = true;
+  int parent_death_signal = 0;       // sent to it when the calling thread dies; 0: none
+  std::optional<rlimit> open_files;  // RLIMIT_NOFILE
+};
+
+// The new process leads a new process group; signal mask and dispositions are the defaults. An error (with `code`) when
+// it could not be executed.
+struct StartError {
+  int code = 0;  // errno
+  std::string text;
+};
+std::expected<pid_t, StartError> start_process(const Command& command);
+
+Result<UniqueFd> open_pidfd(pid_t pid);
+// How the process of this pidfd ended, not necessarily our child: a wait status. Empty when the kernel does not tell
+// (Linux before 6.15, and its parent has reaped it).
+std::optional<int> exit_status_of(int pidfd, pid_t pid);
+
+// Direct children of this process, those inherited as a sub-reaper too.
+std::vector<pid_t> children();
+// Sends SIGKILL to all children, reaps them, and so on until none is left, also of those inherited meanwhile.
+void end_all_children();
+
+// True while the group has a member (a zombie counts).
+bool group_exists(pid_t group);
+pid_t parent_of(pid_t pid);           // 0 when gone
+std::string signal_name(int signal);  // "SIGKILL"
+
+// Finds `name` as execvp would; with a slash relative to `directory` (empty: the current one). Error code ENOENT or
+// EACCES.
+std::expected<std::string, StartError> find_program(const std::string& name, const std::string& directory,
+                                                    const char* path_variable);
+
+// Blocks these signals in this thread and gives a descriptor that reads them (signalfd).
+Result<UniqueFd> catch_signals(const std::vector<int>& signals);
+
+Result<UniqueFd> open_null();  // /dev/null, for reading
+void raise_open_file_limit(rlimit& before);
+
+}  // namespace hf::os

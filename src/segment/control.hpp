@@ -1,0 +1,137 @@
+// The control segment of one incarnation of a rank: one shared mapping that the rank alone writes; its agent and the
+// ranks of its node read it, also after its death. All zero when the agent creates it. docs/segments.md has the page.
+//
+// Everything that another process reads is written by one store of a machine word (release) after what it announces.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/ids.hpp"
+
+namespace hf::segment {
+
+inline constexpr std::uint64_t control_magic = 0x31304c54434648ull;  // "HFCTL01"
+inline constexpr std::size_t cell_bytes = 256;
+inline constexpr std::size_t ring_cells = 256;  // a power of two
+inline constexpr std::size_t ring_bytes = cell_bytes * ring_cells;
+
+// Totals of this incarnation, for the report; plain counters, each read alone.
+struct Counters {
+  std::uint64_t messages_sent, bytes_sent;            // transmitted by this incarnation
+  std::uint64_t messages_logged, bytes_logged;        // appended to its sender log
+  std::uint64_t messages_received, bytes_received;    // completed receives
+  std::uint64_t bytes_unprotected;                    // sent without a log although the protocol logs
+  std::uint64_t determinants;                         // appended to its event log
+  std::uint64_t messages_replayed;                    // receives served from logs
+  std::uint64_t sends_suppressed;                     // replayed sends found in a predecessor's log
+};
+
+enum class Phase : std::uint32_t { starting = 0, initialized = 1, finalizing = 2, finalized = 3 };
+
+struct ControlHeader {
+  std::uint64_t magic;  // written last in set-up
+  std::int32_t rank, rank_count;
+  std::uint32_t incarnation;
+  Phase phase;
+  alignas(64) std::uint64_t call;      // number of the MPI call last begun
+  std::uint64_t last_failed_test;      // clock of the last completion test that found nothing (lazy event; design rule 4)
+  alignas(64) std::uint32_t sleeping;  // non-zero: sleeps on its doorbell
+  alignas(64) Counters counters;
+};
+
+// A log stream: `tail` bytes are published. Streams 0 .. rank_count-1: sender log per destination; rank_count: events.
+struct alignas(64) StreamEntry {
+  std::uint64_t tail;
+  std::uint32_t first_chunk;
+};
+
+// This rank's ring to a local peer. Valid for the peer's incarnation `reader_plus_1 - 1`, which is written last.
+struct alignas(64) RingOpening {
+  std::uint64_t reader_plus_1;
+  std::uint64_t first_cell;  // number of the first cell (cells are numbered from 0 for ever, modulo ring_cells)
+  std::uint64_t position;    // wire::Opening::position
+};
+
+// What this rank has taken from a local peer's ring to it.
+struct alignas(64) Inbound {
+  std::uint64_t taken;     // (incarnation of the writer + 1) << 40 | cells taken (40 bits)
+  std::uint64_t released;  // the same for eager bytes released in all: credit
+  std::uint64_t log_done;  // position in the writer's log stream before which this rank needs nothing any more, and
+                           //   the writer's incarnation as above; written only by an unprotected rank
+};
+inline constexpr int taken_bits = 40;
+inline constexpr std::uint64_t taken_mask = (std::uint64_t{1} << taken_bits) - 1;
+// One word of Inbound: whose progress it tells, and the low bits of the count.
+constexpr std::uint64_t inbound_word(Incarnation writer, std::uint64_t count) {
+  return (std::uint64_t{writer.value} + 1) << taken_bits | (count & taken_mask);
+}
+constexpr bool inbound_is_of(std::uint64_t word, Incarnation writer) {
+  return word >> taken_bits == std::uint64_t{writer.value} + 1;
+}
+
+constexpr std::size_t streams_offset = 4096;
+constexpr std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
+constexpr std::size_t openings_offset(int ranks) {
+  return streams_offset + (static_cast<std::size_t>(ranks) + 1) * sizeof(StreamEntry);
+}
+constexpr std::size_t inbound_offset(int ranks) {
+  return openings_offset(ranks) + static_cast<std::size_t>(ranks) * sizeof(RingOpening);
+}
+constexpr std::size_t rings_offset(int ranks) {
+  return round_up(inbound_offset(ranks) + static_cast<std::size_t>(ranks) * sizeof(Inbound), 4096);
+}
+// Size of the control segment of a job of so many ranks. Sparse: only rings that are used take memory.
+constexpr std::size_t control_bytes(int ranks) {
+  return rings_offset(ranks) + static_cast<std::size_t>(ranks) * ring_bytes;
+}
+static_assert(sizeof(ControlHeader) <= streams_offset);
+
+template <class T>
+T load_acquire(const T& word) {
+  return std::atomic_ref<T>(const_cast<T&>(word)).load(std::memory_order_acquire);
+}
+template <class T>
+void store_release(T& word, T value) {
+  std::atomic_ref<T>(word).store(value, std::memory_order_release);
+}
+template <class T>
+T load_relaxed(const T& word) {
+  return std::atomic_ref<T>(const_cast<T&>(word)).load(std::memory_order_relaxed);
+}
+template <class T>
+void store_relaxed(T& word, T value) {
+  std::atomic_ref<T>(word).store(value, std::memory_order_relaxed);
+}
+
+// A mapped control segment; does not own the mapping. Read-only views must not call the non-const members.
+class ControlView {
+ public:
+  ControlView() = default;
+  ControlView(std::byte* base, int ranks) : base_(base), ranks_(ranks) {}
+  explicit operator bool() const { return base_ != nullptr; }
+  int ranks() const { return ranks_; }
+  ControlHeader& header() const { return *reinterpret_cast<ControlHeader*>(base_); }
+  StreamEntry& stream(int index) const { return at<StreamEntry>(streams_offset, index); }
+  RingOpening& opening(Rank to) const { return at<RingOpening>(openings_offset(ranks_), to.value); }
+  Inbound& inbound(Rank from) const { return at<Inbound>(inbound_offset(ranks_), from.value); }
+  std::byte* ring(Rank to) const {
+    return base_ + rings_offset(ranks_) + static_cast<std::size_t>(to.value) * ring_bytes;
+  }
+  // True when another process's segment is what its name says.
+  bool valid(Rank rank, Incarnation incarnation) const {
+    const ControlHeader& h = header();
+    return load_acquire(h.magic) == control_magic && h.rank == rank.value && h.rank_count == ranks_ &&
+           h.incarnation == incarnation.value;
+  }
+
+ private:
+  template <class T>
+  T& at(std::size_t offset, int index) const {
+    return *reinterpret_cast<T*>(base_ + offset + static_cast<std::size_t>(index) * sizeof(T));
+  }
+  std::byte* base_ = nullptr;
+  int ranks_ = 0;
+};
+
+}  // namespace hf::segment

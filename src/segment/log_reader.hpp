@@ -1,0 +1,71 @@
+// Reads one log stream of any incarnation, of a living or a dead rank, without its help. Never trusts what it reads:
+// a chunk that does not say it belongs there, or a header that is not plausible, ends the stream with an error.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/ids.hpp"
+#include "segment/control.hpp"
+#include "segment/log_layout.hpp"
+#include "wire/frame.hpp"
+
+namespace hf::segment {
+
+// Where the log segments of one incarnation are mapped. Implementations map on first use.
+class SegmentMap {
+ public:
+  virtual ~SegmentMap() = default;
+  // The whole segment, or an empty view when there is none of this index.
+  virtual Bytes segment(std::uint32_t index) = 0;
+};
+
+struct Record {
+  wire::FrameHeader header;
+  StreamPosition position{};
+  ChunkId chunk = 0;  // the one the header stands in
+};
+
+class LogReader {
+ public:
+  LogReader() = default;
+  // Neither is owned; both must outlive the reader.
+  LogReader(SegmentMap& segments, const StreamEntry& entry, std::uint32_t stream, int rank_count)
+      : segments_(&segments), entry_(&entry), stream_(stream), ranks_(rank_count) {}
+
+  std::uint64_t position() const { return position_; }
+  std::uint64_t published() const { return load_acquire(entry_->tail); }
+  bool at_end() const { return position_ >= published(); }
+  bool damaged() const { return damaged_; }
+
+  // The next record, advancing past it. False at the published end or when damaged.
+  bool next(Record& record);
+  // Reads the record whose header stands at `position` in `chunk`, without moving. False when there is none.
+  bool at(StreamPosition position, ChunkId chunk, Record& record);
+  // Advances to the first record at or after `position` without handing them out.
+  void seek(StreamPosition position);
+
+  // Payload bytes [offset, offset + n) of a record, as views into the log, appended to `pieces`. False when damaged.
+  bool pieces(const Record& record, std::uint64_t offset, std::uint64_t n, std::vector<Bytes>& pieces);
+  bool copy(const Record& record, std::uint64_t offset, MutableBytes out);
+
+  // Raw streams (events): reads n bytes at the cursor; false (and no move) when fewer are published.
+  bool read_raw(MutableBytes out);
+
+ private:
+  const std::byte* chunk(ChunkId id, std::uint64_t base);
+  bool load(std::uint64_t position, ChunkId id, std::uint64_t end, Record& record);
+  bool step();  // moves cursor to the next chunk when it stands at the end of one
+
+  SegmentMap* segments_ = nullptr;
+  const StreamEntry* entry_ = nullptr;
+  std::uint32_t stream_ = 0;
+  int ranks_ = 0;
+  std::uint64_t position_ = 0;
+  bool started_ = false;
+  ChunkId chunk_ = 0;        // the chunk of position_, when started_
+  std::uint64_t base_ = 0;   // position of its area
+  bool damaged_ = false;
+};
+
+}  // namespace hf::segment

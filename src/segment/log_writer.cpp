@@ -1,0 +1,102 @@
+#include "segment/log_writer.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+
+namespace hf::segment {
+
+bool LogWriter::reserve(std::uint64_t payload_bytes) {
+  // One chunk more than the bytes need: the current chunk of the stream may be full.
+  std::uint64_t need = (payload_bytes + sizeof(wire::FrameHeader)) / chunk_area_bytes + 2;
+  while (available_ < need) {
+    MutableBytes segment = source_();
+    if (segment.size() < chunk_bytes) return false;
+    segments_.push_back(segment);
+    // What was left of the previous segment stays usable through the free list.
+    if (segments_.size() > 1) {
+      std::uint32_t previous = static_cast<std::uint32_t>(segments_.size()) - 2;
+      std::size_t total = std::min(segments_[previous].size() / chunk_bytes, chunks_per_segment_max);
+      for (auto i = static_cast<std::uint32_t>(total); i > used_in_last_; --i) free_.push_back(chunk_id(previous, i - 1));
+    }
+    used_in_last_ = 0;
+    available_ += std::min(segment.size() / chunk_bytes, chunks_per_segment_max);
+  }
+  return true;
+}
+
+bool LogWriter::reserve_raw(int, std::uint64_t bytes) { return reserve(bytes); }
+
+void LogWriter::next_chunk(int index) {
+  Stream& stream = streams_[static_cast<std::size_t>(index)];
+  ChunkId id;
+  HF_CHECK(available_ > 0 && !stream.released);
+  if (!free_.empty()) {
+    id = free_.back();
+    free_.pop_back();
+  } else {
+    id = chunk_id(static_cast<std::uint32_t>(segments_.size()) - 1, used_in_last_++);
+  }
+  --available_;
+  ++held_chunks_;
+  auto* head = reinterpret_cast<ChunkHead*>(chunk(id));
+  head->base = stream.tail;
+  head->stream = static_cast<std::uint32_t>(index);
+  head->next = 0;
+  if (stream.chunks.empty()) {
+    store_relaxed(control_.stream(index).first_chunk, id);
+  } else {
+    store_relaxed(reinterpret_cast<ChunkHead*>(chunk(stream.chunk))->next, id);
+  }
+  stream.chunk = id;
+  stream.chunks.push_back(id);
+}
+
+MutableBytes LogWriter::area(int index, std::uint64_t want) {
+  Stream& stream = streams_[static_cast<std::size_t>(index)];
+  if (stream.released || stream.tail == stream.chunks.size() * chunk_area_bytes) next_chunk(index);
+  std::uint64_t base = (stream.chunks.size() - 1) * chunk_area_bytes;
+  std::uint64_t room = base + chunk_area_bytes - stream.tail;
+  return {chunk(stream.chunk) + chunk_head_bytes + (stream.tail - base), std::min(want, room)};
+}
+
+void LogWriter::advance(int index, std::uint64_t bytes) { streams_[static_cast<std::size_t>(index)].tail += bytes; }
+
+Record LogWriter::begin(int index, wire::FrameHeader& header) {
+  Stream& stream = streams_[static_cast<std::size_t>(index)];
+  MutableBytes out = area(index, sizeof(wire::FrameHeader));
+  header.position = stream.tail;
+  header.check = wire::fold(header);
+  std::memcpy(out.data(), &header, sizeof(header));
+  Record record{header, StreamPosition{stream.tail}, stream.chunk};
+  advance(index, sizeof(header));
+  return record;
+}
+
+void LogWriter::finish(int index) {
+  Stream& stream = streams_[static_cast<std::size_t>(index)];
+  stream.tail = padded(stream.tail);  // the area's size is a multiple of record_align: never past its end
+}
+
+void LogWriter::append_raw(int index, Bytes bytes) {
+#ifdef HOLDFAST_MUTATE_PUBLISH_EARLY
+  store_release(control_.stream(index).tail, appended(index) + bytes.size());
+#endif
+  while (!bytes.empty()) {
+    MutableBytes out = area(index, bytes.size());
+    std::memcpy(out.data(), bytes.data(), out.size());
+    advance(index, out.size());
+    bytes = bytes.subspan(out.size());
+  }
+}
+
+void LogWriter::release(int index) {
+  Stream& stream = streams_[static_cast<std::size_t>(index)];
+  available_ += stream.chunks.size();
+  held_chunks_ -= stream.chunks.size();
+  free_.insert(free_.end(), stream.chunks.rbegin(), stream.chunks.rend());
+  stream.chunks.clear();
+  stream.released = true;
+}
+
+}  // namespace hf::segment

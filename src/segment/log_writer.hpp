@@ -1,0 +1,89 @@
+// Writes the log streams of one incarnation. One thread. A record is appended first and published later, when the
+// protocol allows readers to see it (design rule 3); the last store of a publication is the stream's tail.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/ids.hpp"
+#include "segment/control.hpp"
+#include "segment/log_layout.hpp"
+#include "segment/log_reader.hpp"
+#include "wire/frame.hpp"
+
+namespace hf::segment {
+
+// Where new, zeroed, writable segments come from: the agent. Empty when memory and disk are exhausted.
+using SegmentSource = std::function<MutableBytes()>;
+
+class LogWriter : public SegmentMap {
+ public:
+  LogWriter(ControlView control, SegmentSource source) : control_(control), source_(std::move(source)) {
+    streams_.resize(static_cast<std::size_t>(control.ranks()) + 1);
+  }
+
+  // Room for a record with this payload, asking for segments as needed. False: exhausted; nothing was changed.
+  bool reserve(std::uint64_t payload_bytes);
+  bool reserve_raw(int stream, std::uint64_t bytes);
+
+  // Appends header (its `position` and `check` are filled in) and payload; `fill(offset, out)` writes payload bytes.
+  // The caller has called reserve. Returns where the record stands. Not visible before publish().
+  template <class Fill>
+  Record append(int stream, wire::FrameHeader header, Fill&& fill) {
+    Record record = begin(stream, header);
+    std::uint64_t offset = 0, n = wire::payload_in_log(header);
+#ifdef HOLDFAST_MUTATE_PUBLISH_EARLY
+    store_release(control_.stream(stream).tail, padded(appended(stream) + n));
+#endif
+    while (offset < n) {
+      MutableBytes out = area(stream, n - offset);
+      fill(offset, out);
+      advance(stream, out.size());
+      offset += out.size();
+    }
+    finish(stream);
+    return record;
+  }
+  void append_raw(int stream, Bytes bytes);  // after reserve_raw
+
+  std::uint64_t appended(int stream) const { return streams_[static_cast<std::size_t>(stream)].tail; }
+  void publish(int stream) {
+    store_release(control_.stream(stream).tail, streams_[static_cast<std::size_t>(stream)].tail);
+  }
+
+  Bytes segment(std::uint32_t index) override {
+    return index < segments_.size() ? Bytes(segments_[index]) : Bytes();
+  }
+  // Gives a stream's chunks back; the stream can no longer be read or appended to. For receivers declared unprotected.
+  void release(int stream);
+  std::uint64_t bytes_held() const { return held_chunks_ * chunk_bytes; }
+
+ private:
+  struct Stream {
+    std::uint64_t tail = 0;  // appended, not necessarily published
+    ChunkId chunk = 0;       // of the tail, when tail is inside one
+    std::vector<ChunkId> chunks;
+    bool released = false;
+  };
+  Record begin(int stream, wire::FrameHeader& header);
+  MutableBytes area(int stream, std::uint64_t want);
+  void advance(int stream, std::uint64_t bytes);
+  void finish(int stream);
+  void next_chunk(int stream);
+  std::byte* chunk(ChunkId id) {
+    return segments_[segment_of(id)].data() + std::size_t{index_of(id)} * chunk_bytes;
+  }
+
+  ControlView control_;
+  SegmentSource source_;
+  std::vector<MutableBytes> segments_;
+  std::vector<ChunkId> free_;
+  std::uint32_t used_in_last_ = 0;  // chunks handed out of the last segment
+  std::uint64_t available_ = 0;     // chunks not handed out, free list included
+  std::uint64_t held_chunks_ = 0;
+  std::vector<Stream> streams_;
+};
+
+}  // namespace hf::segment

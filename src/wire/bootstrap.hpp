@@ -1,0 +1,133 @@
+// What a rank and its agent say to each other: SOCK_SEQPACKET datagrams on an abstract Unix socket whose name the agent
+// puts into HOLDFAST_AGENT. Every datagram is a `BootstrapKind` (u32) followed by the plain struct of that kind; file
+// descriptors travel as SCM_RIGHTS in the order stated. docs/bootstrap.md has the grammar and an example.
+//
+// Order: rank sends hello; agent answers welcome (or refused). Then the rank may ask at any time, one question at a
+// time; each is answered by exactly one datagram of the kind stated. Questions without an answer are marked "tells".
+#pragma once
+#include <cstdint>
+
+namespace hf::wire {
+
+inline constexpr std::uint32_t bootstrap_version = 1;
+inline constexpr const char* env_agent = "HOLDFAST_AGENT";  // abstract socket name, without the leading NUL
+inline constexpr const char* env_rank = "HOLDFAST_RANK";    // job-wide rank, decimal
+
+enum class BootstrapKind : std::uint32_t {
+  hello = 1,        // rank -> agent: Hello
+  welcome,          // agent -> rank: Welcome, then `node_count` NodeEntry, then `rank_count` RankEntry (node of each rank
+                    //   in the original map). fds: board (read-only), own control segment, own doorbell (eventfd)
+  refused,          // agent -> rank: text (one line); the rank prints it and exits 1
+  get_segment,      // rank -> agent: SegmentName; answered by segment (fds: one, read-only), or by absent
+  segment,          // agent -> rank: SegmentInfo
+  absent,           // agent -> rank: empty: no such segment (never made, or the rank is on another node)
+  get_doorbell,     // rank -> agent: RankName; answered by doorbell (fds: eventfd), or by absent
+  doorbell,         // agent -> rank: empty
+  new_log_segment,  // rank -> agent: empty; answered by segment (fds: one, read-write, all zero) for the next log
+                    //   segment of this incarnation, or by exhausted
+  exhausted,        // agent -> rank: Exhausted: neither memory nor disk is left for logs
+  listening,        // rank tells agent: Listening; the agent publishes the port on every node's board
+  initialized,      // rank tells agent: empty: MPI_Init has returned
+  finalized,        // rank tells agent: empty: MPI_Finalize is about to return: exit code 0 from now on is a clean end
+  abort_job,        // rank tells agent: AbortJob, then text: MPI_Abort or a fatal error handler; the agent ends the job
+  diverged,         // rank tells agent: Diverged, then text: the replay differs from the log
+  caught_up,        // rank tells agent: CaughtUp: the last determinant was consumed
+  unprotect,        // rank tells agent: RankName: its logs are full; the job declares that rank unprotected (design rule
+                    //   6): board_unprotected on every node's board, one line for the user, its death ends the job
+  note,             // rank tells agent: text, printed once by the launcher on stderr as "holdfast: rank R: text"
+};
+
+struct Hello {
+  std::uint32_t version = bootstrap_version;
+  std::int32_t rank = 0;
+};
+
+enum class Protocol : std::uint32_t { none = 0, pessimist = 1 };
+
+struct Welcome {
+  std::uint32_t version = bootstrap_version;
+  std::int32_t rank = 0;
+  std::uint32_t incarnation = 0;
+  std::int32_t rank_count = 0;
+  std::int32_t node = 0;
+  std::int32_t node_count = 0;
+  std::int32_t app_number = 0;          // MPI_APPNUM: which of the programs separated by ':'
+  Protocol protocol = Protocol::pessimist;
+  std::uint32_t divergence_is_fatal = 1;
+  std::uint32_t oversubscribed = 0;     // more ranks on this node than cores: waiting yields instead of spinning
+  std::uint64_t kill_at_call = 0;       // fault injection: SIGKILL oneself at this MPI call (0: never). First incarnation only
+  std::uint64_t log_segment_bytes = 0;  // size of each log segment
+  std::uint64_t eager_credit_bytes = 0; // what a receiver holds at most, unexpected, from one peer
+  std::uint8_t job_key[32] = {};        // authenticates TCP connections of this job
+  char inject[256] = {};                // a named injection point, NUL-terminated, empty: none ("NAME:N": kill oneself at the n-th pass)
+};
+
+// Where the agent of a node serves logs, and where its ranks listen. IPv4, network byte order.
+struct NodeEntry {
+  std::uint32_t address = 0;
+  std::uint16_t log_port = 0;
+  std::uint16_t reserved = 0;
+};
+struct RankEntry {
+  std::int32_t node = 0;
+};
+
+struct RankName {
+  std::int32_t rank = 0;
+};
+
+enum class SegmentKind : std::uint32_t { control = 0, log = 1 };
+struct SegmentName {
+  std::int32_t rank = 0;
+  std::uint32_t incarnation = 0;
+  SegmentKind kind = SegmentKind::control;
+  std::uint32_t index = 0;  // log segments: 0, 1, ...; control: 0
+};
+struct SegmentInfo {
+  std::uint64_t bytes = 0;
+  std::uint32_t index = 0;
+  std::uint32_t on_disk = 0;
+};
+struct Exhausted {
+  std::uint64_t memory_limit_bytes = 0;
+  std::uint64_t disk_limit_bytes = 0;
+};
+struct Listening {
+  std::uint32_t address = 0;  // IPv4, network byte order
+  std::uint16_t port = 0;     // host byte order
+  std::uint16_t reserved = 0;
+};
+struct AbortJob {
+  std::int32_t exit_code = 1;
+};
+struct Diverged {
+  std::uint32_t fatal = 1;
+  std::uint64_t call = 0;
+};
+struct CaughtUp {
+  std::uint64_t call = 0;               // MPI calls replayed
+  std::uint64_t messages_replayed = 0;  // receives served from logs
+  std::uint64_t sends_suppressed = 0;   // sends found in the predecessor's log
+  std::uint64_t determinants = 0;       // consumed
+};
+
+// The board: one shared mapping a node, written by its agent alone, read by the ranks of the node. `epoch` is raised
+// after every change (release), and the doorbell of each local rank is rung.
+enum class RankState : std::uint32_t { absent = 0, running = 1, dead = 2, finished = 3 };
+inline constexpr std::uint64_t board_unprotected = 0x80;  // or-ed to the state: nobody keeps a log for this rank any more
+inline constexpr std::uint64_t board_state_mask = 0x7f;
+struct BoardEntry {
+  // state and incarnation in one word so that they are read together: incarnation << 8 | flags | RankState
+  std::uint64_t incarnation_and_state = 0;
+  std::uint64_t address_and_port = 0;  // address << 16 | port of that incarnation, 0 while unknown
+};
+struct BoardHeader {
+  std::uint64_t magic = 0x4846424f41524431;  // "HFBOARD1"
+  std::uint64_t epoch = 0;
+  std::uint32_t rank_count = 0;
+  std::uint32_t reserved = 0;
+  // BoardEntry[rank_count] follows at offset 64
+};
+inline constexpr std::uint64_t board_entries_offset = 64;
+
+}  // namespace hf::wire

@@ -1,0 +1,64 @@
+// The header that every frame begins with, on every rail, and that every record of a sender log begins with. One format,
+// so that a receiver takes a record from a log exactly as it takes a frame from a rail. docs/frames.md has the page.
+#pragma once
+#include <cstdint>
+
+#include "base/ids.hpp"
+
+namespace hf::wire {
+
+enum class FrameKind : std::uint8_t {
+  eager = 1,        // envelope with its whole payload (`length` bytes follow)
+  rendezvous,       // envelope alone: the payload waits at the sender, or in its log
+  matched,          // acknowledgement of a synchronous send: names the message by (context, sequence); no payload
+  clear_to_send,    // receiver asks for the payload of (context, sequence); no payload. Not logged
+  data,             // a piece of the payload of (context, sequence): `offset`, `length` bytes follow. Not logged
+  credit,           // receiver has released `offset` eager bytes in all on this connection; no payload. Not logged
+};
+
+enum FrameFlags : std::uint8_t {
+  flag_synchronous = 1,  // the sender wants `matched`
+  flag_numbered = 2,     // a collective's message: taken by number, not by tag
+  flag_logged = 4,       // the payload is in the sender's log, at record `position`
+};
+
+struct FrameHeader {
+  FrameKind kind{};
+  std::uint8_t flags = 0;
+  std::uint16_t check = 0;          // log records: fold of the other fields (frame.cpp); frames on rails: 0
+  std::uint32_t incarnation = 0;    // of the sender
+  std::int32_t source = 0;          // job-wide rank of the sender
+  std::int32_t tag = 0;
+  std::uint64_t context = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t length = 0;         // payload bytes of the message (data: of this piece)
+  std::uint64_t offset = 0;         // data: where the piece begins; credit: see above; clear_to_send: first byte wanted
+  std::uint64_t position = 0;       // where the record stands in the sender's log stream to this receiver
+};
+static_assert(sizeof(FrameHeader) == 56);
+
+// Payload bytes that follow this header on a rail.
+constexpr std::uint64_t payload_on_rail(const FrameHeader& h) {
+  return h.kind == FrameKind::eager || h.kind == FrameKind::data ? h.length : 0;
+}
+// Payload bytes that follow this header in a log stream.
+constexpr std::uint64_t payload_in_log(const FrameHeader& h) {
+  return h.kind == FrameKind::eager || h.kind == FrameKind::rendezvous ? h.length : 0;
+}
+
+// Structural validity of a header from a peer or a file: known kind and flags, length within `payload_max`, source in range.
+bool plausible(const FrameHeader& header, int rank_count, std::uint64_t payload_max);
+
+std::uint16_t fold(const FrameHeader& header);  // the check word: all fields but `check`
+
+// First frame in each direction of a connection (and of a ring): joins two incarnations, and says from where in the
+// sender's log stream the connection continues (design section 6.3). What stands before `position` comes from the log.
+struct Opening {
+  std::int32_t rank = 0;
+  std::uint32_t incarnation = 0;
+  std::uint32_t peer_incarnation = 0;  // whom the opener believes to be talking to
+  std::uint32_t reserved = 0;
+  std::uint64_t position = 0;
+};
+
+}  // namespace hf::wire
