@@ -1,0 +1,238 @@
+#include "rail/tcp/stream.hpp"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fmt/format.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+
+namespace hf::rail::tcp {
+namespace {
+
+sockaddr_in socket_address(Endpoint e) {
+  sockaddr_in a{};
+  a.sin_family = AF_INET;
+  a.sin_addr.s_addr = e.address;
+  a.sin_port = htons(e.port);
+  return a;
+}
+
+void no_delay(int fd) {
+  int one = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+}
+
+bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+
+}  // namespace
+
+std::string describe(Endpoint e) {
+  const auto* b = reinterpret_cast<const unsigned char*>(&e.address);
+  return fmt::format("{}.{}.{}.{}:{}", b[0], b[1], b[2], b[3], e.port);
+}
+
+Result<int> listen_on(std::uint32_t address, std::uint16_t& port) {
+  int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  sockaddr_in a = socket_address({address, port});
+  socklen_t size = sizeof(a);
+  if (fd < 0 || ::bind(fd, reinterpret_cast<sockaddr*>(&a), size) != 0 || ::listen(fd, SOMAXCONN) != 0 ||
+      ::getsockname(fd, reinterpret_cast<sockaddr*>(&a), &size) != 0) {
+    std::string why = std::strerror(errno);
+    if (fd >= 0) ::close(fd);
+    return fail(Lost::rail, fmt::format("cannot listen for TCP connections on {}: {}", describe({address, port}), why));
+  }
+  port = ntohs(a.sin_port);
+  return fd;
+}
+
+int dial(Endpoint to) {
+  int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  no_delay(fd);
+  sockaddr_in a = socket_address(to);
+  if (::connect(fd, reinterpret_cast<sockaddr*>(&a), sizeof(a)) != 0 && errno != EINPROGRESS && errno != EINTR) {
+    int error = errno;
+    ::close(fd);
+    errno = error;
+    return -1;
+  }
+  return fd;
+}
+
+int connect_error(int fd, Endpoint to) {
+  int error = 0;
+  socklen_t size = sizeof(error);
+  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return errno;
+  if (error != 0) return error;
+  sockaddr_in a{};
+  size = sizeof(a);
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&a), &size) != 0) return errno == ENOTCONN ? EINPROGRESS : errno;
+  // A dial to a free port of the ephemeral range may be given that very port as its own, and then meets itself.
+  size = sizeof(a);
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&a), &size) != 0) return errno;
+  return a.sin_addr.s_addr == to.address && ntohs(a.sin_port) == to.port ? ECONNREFUSED : 0;
+}
+
+int accept_from(int listener, Endpoint& from) {
+  sockaddr_in a{};
+  socklen_t size = sizeof(a);
+  int fd = ::accept4(listener, reinterpret_cast<sockaddr*>(&a), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (fd < 0) return -1;
+  no_delay(fd);
+  from = {a.sin_addr.s_addr, ntohs(a.sin_port)};
+  return fd;
+}
+
+Nonce fresh_nonce() {
+  Nonce nonce;
+  // Not through the C library: a recorder may replace its getrandom, and a replay must not use old nonces.
+  std::size_t have = 0;
+  while (have < nonce.size()) {
+    long n = ::syscall(SYS_getrandom, nonce.data() + have, nonce.size() - have, 0);
+    HF_CHECK(n > 0 || errno == EINTR);
+    if (n > 0) have += static_cast<std::size_t>(n);
+  }
+  return nonce;
+}
+
+std::int64_t monotonic_ns() {
+  timespec t{};
+  ::syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+PageBuffer::~PageBuffer() {
+  if (base_) ::munmap(base_, capacity_);
+}
+
+bool PageBuffer::map(std::size_t capacity) {
+  HF_CHECK(!base_);
+  void* p = ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) return false;
+  base_ = static_cast<std::byte*>(p);
+  capacity_ = capacity;
+  return true;
+}
+
+MutableBytes PageBuffer::room(std::size_t n) {
+  HF_CHECK(n <= capacity_ - size());
+  if (n > capacity_ - end_) {
+    std::memmove(base_, base_ + begin_, size());
+    end_ = size();
+    begin_ = 0;
+  }
+  return {base_ + end_, n};
+}
+
+void PageBuffer::consume(std::size_t n) {
+  HF_CHECK(n <= size());
+  begin_ += n;
+  if (begin_ == end_) begin_ = end_ = 0;
+}
+
+void Stream::close() {
+  if (fd_ < 0) return;
+  // Also when a forked child of the program still holds a copy of the descriptor.
+  ::shutdown(fd_, SHUT_RDWR);
+  ::close(fd_);
+  fd_ = -1;
+}
+
+Stream::Io Stream::talk(Handshake& handshake) {
+  Io result = Io::idle;
+  for (;;) {
+    bool moved = false;
+    if (Bytes out = handshake.output(); !out.empty()) {
+      ssize_t n = ::send(fd_, out.data(), out.size(), MSG_NOSIGNAL);
+      if (n < 0 && !would_block(errno)) return Io::ended;
+      if (n > 0) handshake.sent(static_cast<std::size_t>(n)), moved = true;
+    }
+    if (MutableBytes in = handshake.room(); !in.empty()) {
+      ssize_t n = ::recv(fd_, in.data(), in.size(), 0);
+      if (n == 0 || (n < 0 && !would_block(errno))) return Io::ended;
+      if (n > 0) handshake.received(static_cast<std::size_t>(n)), moved = true;
+    }
+    if (!moved) return result;
+    result = Io::progress;
+  }
+}
+
+Stream::Io Stream::fill(std::size_t most) {
+  MutableBytes room = input_.room(std::min(most, input_.capacity() - input_.size()));
+  if (room.empty()) return Io::idle;
+  ssize_t n = ::recv(fd_, room.data(), room.size(), 0);
+  if (n > 0) {
+    input_.added(static_cast<std::size_t>(n));
+    return Io::progress;
+  }
+  return n < 0 && would_block(errno) ? Io::idle : Io::ended;
+}
+
+bool Stream::write(std::span<const Bytes> pieces) {
+  std::size_t total = 0;
+  for (Bytes piece : pieces) total += piece.size();
+  if (broken_ || !fits(total)) return false;
+  std::size_t done = 0;
+  if (output_.size() == 0) {
+    constexpr std::size_t pieces_max = 96;
+    iovec vector[pieces_max];
+    std::size_t count = 0;
+    for (Bytes piece : pieces) {
+      if (count == pieces_max) break;
+      if (!piece.empty()) vector[count++] = {const_cast<std::byte*>(piece.data()), piece.size()};
+    }
+    msghdr message{};
+    message.msg_iov = vector;
+    message.msg_iovlen = count;
+    ssize_t n = ::sendmsg(fd_, &message, MSG_NOSIGNAL);
+    if (n > 0) done = static_cast<std::size_t>(n);
+    if (n < 0 && !would_block(errno)) {
+      broken_ = true;
+      return false;
+    }
+  }
+  for (Bytes piece : pieces) {
+    std::size_t skip = std::min(done, piece.size());
+    done -= skip;
+    Bytes rest = piece.subspan(skip);
+    if (rest.empty()) continue;
+    std::memcpy(output_.room(rest.size()).data(), rest.data(), rest.size());
+    output_.added(rest.size());
+  }
+  return true;
+}
+
+Stream::Io Stream::flush() {
+  Io result = Io::idle;
+  while (output_.size() > 0) {
+    ssize_t n = ::send(fd_, output_.bytes().data(), output_.size(), MSG_NOSIGNAL);
+    if (n < 0 && would_block(errno)) return result;
+    if (n <= 0) {
+      broken_ = true;
+      output_.consume(output_.size());
+      return Io::ended;
+    }
+    output_.consume(static_cast<std::size_t>(n));
+    result = Io::progress;
+  }
+  return result;
+}
+
+std::uint64_t Stream::unacknowledged() const {
+  int n = 0;
+  return ::ioctl(fd_, SIOCOUTQ, &n) == 0 && n > 0 ? static_cast<std::uint64_t>(n) : 0;
+}
+
+}  // namespace hf::rail::tcp

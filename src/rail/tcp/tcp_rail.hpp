@@ -1,0 +1,107 @@
+// The TCP rail: frames between the ranks of a job that share no memory. One connection a pair of ranks, opened on first
+// use by connect(), authenticated with the job's key (handshake.hpp), never re-opened by itself. docs/tcp.md.
+//
+// Owned and used by one thread. Non-blocking; nothing is called back: what happened is pulled with poll(). Frames of one
+// connection arrive whole and in order; none is lost or doubled while the connection stands; of one that closes, a
+// suffix of what was sent may not arrive (the sender's log has it).
+//
+// Driving it: poll() until it gives false, then it is safe to sleep on descriptor(); a false poll() does not promise
+// that nothing has arrived since, but descriptor() is then readable. connect() again after `closed`, when still wanted (and
+// not at once for ever: a dead peer's port refuses in no time).
+//
+// Two ranks that dial each other at once end up with one connection, that of the lower rank: the higher one sees
+// `incoming` for it, and nothing of its own dial any more. A rank whose connection the peer has given up sees `closed`,
+// then `incoming`.
+#pragma once
+#include <memory>
+#include <string_view>
+
+#include "base/bytes.hpp"
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "rail/tcp/handshake.hpp"
+#include "wire/frame.hpp"
+
+namespace hf::rail::tcp {
+
+struct Peer {
+  Rank rank{};
+  Incarnation incarnation{};
+  std::uint32_t address = 0;  // IPv4, network byte order
+  std::uint16_t port = 0;     // host byte order
+};
+
+struct Options {
+  Rank self{};
+  Incarnation incarnation{};
+  int rank_count = 1;
+  Key job_key{};
+  std::uint32_t address = 0;                       // to listen on; IPv4, network byte order
+  std::uint64_t payload_bytes_max = 1 << 20;       // of one frame; a longer one is a protocol error of the peer
+  std::uint64_t output_bytes = 256 << 10;          // queued per connection, beside one frame
+  std::int64_t handshake_timeout_ms = 30'000;      // a computing peer does not answer: not short
+  int half_open_max = 256;                         // accepted and not yet authenticated; more wait in the kernel
+};
+
+struct Event {
+  enum Kind {
+    opened,    // a connection that we dialled is open. opening: the peer's
+    incoming,  // an authenticated peer waits for accept() or refuse(). opening: the peer's
+    frame,     // header and payload
+    closed,    // a connection, dial or incoming is gone and nothing more comes of it; reason says why, for people
+    stranger,  // someone without the job's key was refused; reason is the line for the user. Once an address
+  } kind{};
+  Rank peer{};
+  Incarnation incarnation{};
+  bool established = false;   // closed: the connection was open
+  wire::Opening opening;
+  wire::FrameHeader header;
+  Bytes payload;              // valid until the next poll(), or close() of that peer
+  std::string_view reason;    // valid until the next poll()
+};
+
+class TcpRail {
+ public:
+  static Result<std::unique_ptr<TcpRail>> open(const Options& options);
+  ~TcpRail();
+  TcpRail(const TcpRail&) = delete;
+  TcpRail& operator=(const TcpRail&) = delete;
+
+  std::uint16_t port() const;  // host byte order
+  int descriptor() const;      // readable when poll() has something to do, or queued output can be written
+
+  // Dials that incarnation of a peer; `position`: see wire::Opening. Ends in `opened`, `incoming` (the peer dialled too)
+  // or `closed`. No effect while a connection, dial or unanswered incoming of the same incarnation is there. An
+  // incarnation not known yet becomes known, as by peer_incarnation(); an older one is `closed` at once.
+  void connect(const Peer& peer, std::uint64_t position);
+
+  // Answers `incoming`: the connection is open at once (no `opened` follows). False: it is gone, `closed` says so.
+  bool accept(Rank peer, std::uint64_t position);
+  void refuse(Rank peer);
+
+  // The newest incarnation known of a peer. Older connections and dials are dropped without an event, and older ones
+  // are refused from now on. (An authenticated dial of a newer incarnation does the same, with `closed` events.)
+  void peer_incarnation(Rank peer, Incarnation newest);
+
+  bool is_open(Rank peer) const;
+
+  // Takes a frame whole or not at all. False: no room, or not open: try later. `pieces` are the payload, in all exactly
+  // wire::payload_on_rail(header) bytes and at most payload_bytes_max; they are copied or sent before this returns.
+  bool send(Rank peer, const wire::FrameHeader& header, std::span<const Bytes> pieces);
+  void flush();  // writes of what is queued as much as the kernel takes; poll() does so too
+
+  // Bytes of frames taken by send() that are queued here or not yet acknowledged by the peer's kernel.
+  std::uint64_t unconfirmed_bytes(Rank peer) const;
+
+  bool poll(Event& event);
+
+  // Drops connection, dial and incoming of a peer, and what was queued. No event follows, and queued ones are withdrawn.
+  void close(Rank peer);
+
+ private:
+  class Impl;
+  explicit TcpRail(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hf::rail::tcp
