@@ -1,0 +1,73 @@
+#include "core/match/matcher.hpp"
+
+namespace hf::core::match {
+
+// A held receive stands before `message` in posted order and could take it. Everything posted now comes after all that
+// is queued, so that every held receive counts.
+bool Matcher::blocked(const Arrived& message) const {
+  if (held_ == 0) return false;
+  for (Posted* p = posted_.first(); p; p = posted_.after(*p)) {
+    if (p->mode == Mode::held && accepts(*p, message)) return true;
+  }
+  return false;
+}
+
+Arrived* Matcher::peek(Rank source, MessageTag tag) {
+  Posted wanted;
+  wanted.source = source;
+  wanted.tag = tag;
+  for (Arrived* m = unexpected_.first(); m; m = unexpected_.after(*m)) {
+    if (accepts(wanted, *m) && !blocked(*m)) return m;
+  }
+  return nullptr;
+}
+
+Arrived* Matcher::post(Posted& receive) {
+  if (receive.mode == Mode::free) {
+    if (Arrived* m = peek(receive.source, receive.tag)) {
+      unexpected_.remove(*m);
+      return m;
+    }
+  }
+  posted_.push_back(receive);
+  if (receive.mode == Mode::held) ++held_;
+  return nullptr;
+}
+
+Posted* Matcher::arrive(Arrived& message) {
+  for (Posted* p = posted_.first(); p; p = posted_.after(*p)) {
+    if (p->mode == Mode::inert || !accepts(*p, message)) continue;
+    if (p->mode == Mode::held) break;  // the message waits behind it
+    posted_.remove(*p);
+    return p;
+  }
+  unexpected_.push_back(message);
+  return nullptr;
+}
+
+void Matcher::remove_posted(Posted& receive) {
+  if (receive.mode == Mode::held) --held_;
+  posted_.remove(receive);
+}
+
+void Matcher::release_held() {
+  for (Posted* p = posted_.first(); p; p = posted_.after(*p)) {
+    if (p->mode == Mode::held) p->mode = Mode::free;
+  }
+  held_ = 0;
+}
+
+Matcher::Match Matcher::poll_match() {
+  for (Posted* p = posted_.first(); p; p = posted_.after(*p)) {
+    if (p->mode != Mode::free) continue;
+    for (Arrived* m = unexpected_.first(); m; m = unexpected_.after(*m)) {
+      if (!accepts(*p, *m)) continue;
+      posted_.remove(*p);
+      unexpected_.remove(*m);
+      return {p, m};
+    }
+  }
+  return {};
+}
+
+}  // namespace hf::core::match

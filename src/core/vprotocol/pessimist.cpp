@@ -1,0 +1,77 @@
+#include "core/vprotocol/pessimist.hpp"
+
+#include <bit>
+
+namespace hf::core::vprotocol {
+
+void Pessimist::append(const EventHead& head, std::span<const std::int32_t> indices) {
+  encode(encoded_, head, indices);
+  gate_.on_event();
+}
+
+RequestNumber Pessimist::on_post(match::Posted& receive) {
+  RequestNumber number = next_request_;
+  ++next_request_;
+  if (!replaying_) return number;
+  Replay::Receive plan = replay_.on_post(number);
+  if (plan.kind == Replay::Receive::cancelled) {
+    receive.mode = match::Mode::inert;
+  } else if (plan.kind == Replay::Receive::forced) {
+    receive.source = plan.source;
+  } else if (receive.any_source) {
+    receive.mode = match::Mode::held;
+  }
+  return number;
+}
+
+void Pessimist::on_match(RequestNumber number, bool any_source, bool forced, Rank source) {
+#ifndef HOLDFAST_MUTATE_DROP_MATCH
+  if (any_source && !forced) append({EventKind::match, static_cast<std::uint32_t>(source.value), number.value});
+#endif
+}
+
+Replay::Test Pessimist::on_test() {
+  ++clock_;
+  return replaying_ ? replay_.on_test(clock_) : Replay::Test{};
+}
+
+void Pessimist::on_test_result(std::span<const std::int32_t> found) {
+  if (found.empty()) {
+#ifndef HOLDFAST_MUTATE_DROP_FAILED_TEST
+    last_failed_ = clock_;
+#endif
+    return;
+  }
+#ifndef HOLDFAST_MUTATE_DROP_DELIVERY
+  append({EventKind::delivery, static_cast<std::uint32_t>(found.size()), clock_.value}, found);
+#endif
+}
+
+double Pessimist::on_time(double now) {
+  double recorded;
+  if (replaying_ && replay_.take_time(recorded)) return recorded;
+#ifndef HOLDFAST_MUTATE_DROP_TIME
+  append({EventKind::time, 0, std::bit_cast<std::uint64_t>(now)});
+#endif
+  return now;
+}
+
+Pessimist::CancelPlan Pessimist::on_cancel(RequestNumber number) {
+  bool outcome;
+  if (!replaying_ || !replay_.take_cancel(number, outcome)) return CancelPlan::free;
+  return outcome ? CancelPlan::cancelled : CancelPlan::not_cancelled;
+}
+
+void Pessimist::on_cancel_result(RequestNumber number, bool cancelled) {
+#ifndef HOLDFAST_MUTATE_DROP_CANCEL
+  append({EventKind::cancel, cancelled ? 1u : 0u, number.value});
+#endif
+}
+
+bool Pessimist::poll_caught_up() {
+  if (!replaying_ || !replay_.over()) return false;
+  replaying_ = false;
+  return true;
+}
+
+}  // namespace hf::core::vprotocol

@@ -1,0 +1,62 @@
+// Pessimistic message logging, the policy of one rank (paper 000, IV.A): what is a determinant, when it is written, when
+// frames may leave. Pure: encoded events are pulled with poll_events() and made stable by the engine, which then calls
+// on_stable().
+//
+// Order for the engine: after any call that says so in its comment: poll_events(), store them, on_stable(gate events);
+// only then send frames that the gate lets pass.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "core/match/matcher.hpp"
+#include "core/vprotocol/events.hpp"
+#include "core/vprotocol/gate.hpp"
+#include "core/vprotocol/replay.hpp"
+
+namespace hf::core::vprotocol {
+
+class Pessimist {
+ public:
+  // Before the program's first call; Replay is filled by the engine from the predecessors' event logs.
+  Replay& replay() { return replay_; }
+  bool replaying() const { return replaying_; }
+  // To be called once replay() is filled: false when there is nothing to replay.
+  void begin(bool restarted) { replaying_ = restarted && !replay_.over(); }
+
+  // A receive, probe or matched probe is posted: its number, and how matching must treat it.
+  RequestNumber on_post(match::Posted& receive);
+  // A receive or blocking probe has been matched. Appends an event when the source was not the program's choice.
+  void on_match(RequestNumber number, bool any_source, bool forced, Rank source);
+
+  Replay::Test on_test();                                     // a completion test begins
+  void on_test_result(std::span<const std::int32_t> found);   // after `free`; appends an event unless nothing was found
+  TestClock last_failed() const { return last_failed_; }      // lazy event: to be stored as one word at each test
+  double on_time(double now);                                 // appends an event when not replayed
+  enum class CancelPlan { free, cancelled, not_cancelled };
+  CancelPlan on_cancel(RequestNumber number);
+  void on_cancel_result(RequestNumber number, bool cancelled);  // after `free`; appends an event
+
+  // Encoded events since the last call; valid until the next call of any member. Empty: none.
+  bool has_events() const { return !encoded_.empty(); }
+  std::span<const std::byte> events() const { return encoded_; }
+  void events_taken() { encoded_.clear(); }
+  std::uint64_t event_count() const { return gate_.events(); }
+  Gate& gate() { return gate_; }
+
+  // True once, when the last determinant has been consumed: held receives must be released.
+  bool poll_caught_up();
+
+ private:
+  void append(const EventHead& head, std::span<const std::int32_t> indices = {});
+  Replay replay_;
+  bool replaying_ = false;
+  Gate gate_;
+  RequestNumber next_request_{};
+  TestClock clock_{};
+  TestClock last_failed_{};
+  std::vector<std::byte> encoded_;
+};
+
+}  // namespace hf::core::vprotocol
