@@ -1,0 +1,111 @@
+#include "engine/agent_link.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "segment/control.hpp"
+
+namespace hf::engine {
+
+using wire::BootstrapKind;
+
+Result<std::unique_ptr<AgentLink>> AgentLink::connect(std::string_view socket_name, Rank rank) {
+  auto socket = os::connect_seqpacket(socket_name);
+  if (!socket) return std::unexpected(socket.error());
+  auto link = std::make_unique<AgentLink>();
+  link->socket_ = std::move(*socket);
+  wire::Hello hello;
+  hello.rank = rank.value;
+  auto answer = link->ask(BootstrapKind::hello, std::as_bytes(std::span(&hello, 1)));
+  if (!answer) return std::unexpected(answer.error());
+  if (auto taken = link->take_welcome(std::move(*answer)); !taken) return std::unexpected(taken.error());
+  return link;
+}
+
+Result<> AgentLink::take_welcome(os::Datagram datagram) {
+  ByteReader in(datagram.bytes);
+  auto kind = in.get<BootstrapKind>();
+  if (in.ok() && kind == BootstrapKind::refused) return fail(Lost::job, std::string(text_of(in.rest())));
+  welcome_ = in.get<wire::Welcome>();
+  if (!in.ok() || kind != BootstrapKind::welcome || welcome_.version != wire::bootstrap_version) {
+    return fail(Lost::job, "the agent and this library are of different versions: install both from one build");
+  }
+  for (int i = 0; i < welcome_.node_count; ++i) nodes_.push_back(in.get<wire::NodeEntry>());
+  for (int i = 0; i < welcome_.rank_count; ++i) ranks_.push_back(in.get<wire::RankEntry>());
+  if (!in.ok() || datagram.fds.size() != 3) return fail(Lost::job, "the agent's welcome is incomplete");
+  auto board = os::Mapping::map(datagram.fds[0].get(), false);
+  auto control = os::Mapping::map(datagram.fds[1].get(), true);
+  if (!board || !control) return std::unexpected((board ? control : board).error());
+  std::size_t board_bytes = wire::board_entries_offset + sizeof(wire::BoardEntry) * ranks_.size();
+  if (board->bytes().size() < board_bytes || control->bytes().size() < segment::control_bytes(welcome_.rank_count)) {
+    return fail(Lost::job, "the agent's shared memory is too small: install agent and library from one build");
+  }
+  board_ = std::move(*board);
+  control_ = std::move(*control);
+  doorbell_ = std::move(datagram.fds[2]);
+  return {};
+}
+
+std::uint64_t AgentLink::board_epoch() const {
+  return segment::load_acquire(reinterpret_cast<const wire::BoardHeader*>(board_.bytes().data())->epoch);
+}
+
+wire::BoardEntry AgentLink::board_entry(Rank rank) const {
+  const auto* entries = reinterpret_cast<const wire::BoardEntry*>(board_.bytes().data() + wire::board_entries_offset);
+  const wire::BoardEntry& entry = entries[rank.value];
+  wire::BoardEntry out;
+  // The port belongs to the incarnation read before and after it.
+  do {
+    out.incarnation_and_state = segment::load_acquire(entry.incarnation_and_state);
+    out.address_and_port = segment::load_acquire(entry.address_and_port);
+  } while (segment::load_acquire(entry.incarnation_and_state) != out.incarnation_and_state);
+  return out;
+}
+
+Result<os::Datagram> AgentLink::ask(BootstrapKind kind, Bytes body) {
+  tell(kind, body);
+  auto answer = os::receive_datagram(socket_.get());
+  if (!answer) return answer;
+  if (answer->bytes.empty()) lost();
+  return answer;
+}
+
+void AgentLink::tell(BootstrapKind kind, Bytes body, std::string_view text) {
+  std::vector<std::byte> out;
+  ByteWriter writer(out);
+  writer.put(kind);
+  writer.put_bytes(body);
+  writer.put_bytes(bytes_of(text.substr(0, 4096)));
+  if (!os::send_datagram(socket_.get(), out)) lost();
+}
+
+os::Mapping AgentLink::segment(const wire::SegmentName& name) {
+  auto answer = ask(BootstrapKind::get_segment, std::as_bytes(std::span(&name, 1)));
+  if (!answer || answer->fds.empty()) return {};
+  auto mapping = os::Mapping::map(answer->fds[0].get(), false);
+  return mapping ? std::move(*mapping) : os::Mapping();
+}
+
+os::UniqueFd AgentLink::doorbell_of(Rank rank) {
+  wire::RankName name{rank.value};
+  auto answer = ask(BootstrapKind::get_doorbell, std::as_bytes(std::span(&name, 1)));
+  if (!answer || answer->fds.empty()) return {};
+  return std::move(answer->fds[0]);
+}
+
+MutableBytes AgentLink::new_log_segment() {
+  auto answer = ask(BootstrapKind::new_log_segment, {});
+  if (!answer || answer->fds.empty()) return {};
+  auto mapping = os::Mapping::map(answer->fds[0].get(), true);
+  return mapping ? mapping->release() : MutableBytes();
+}
+
+bool AgentLink::closed() {
+  pollfd look{socket_.get(), 0, 0};
+  return ::poll(&look, 1, 0) > 0 && (look.revents & (POLLHUP | POLLERR));
+}
+
+// The agent ends its ranks when it ends; one that outlives it for a moment goes without a word.
+void AgentLink::lost() { ::_exit(1); }
+
+}  // namespace hf::engine

@@ -1,0 +1,61 @@
+// The rank's side of wire/bootstrap.hpp: what a rank asks of its agent and tells it. Blocking, short questions; used at
+// start, when something is used first, and after failures, never on the path of a message.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "os/mapping.hpp"
+#include "os/seqpacket.hpp"
+#include "os/unique_fd.hpp"
+#include "wire/bootstrap.hpp"
+
+namespace hf::engine {
+
+class AgentLink {
+ public:
+  // Says hello on the socket of that name. The error text is for the user.
+  static Result<std::unique_ptr<AgentLink>> connect(std::string_view socket_name, Rank rank);
+
+  const wire::Welcome& welcome() const { return welcome_; }
+  const std::vector<wire::NodeEntry>& nodes() const { return nodes_; }
+  const std::vector<wire::RankEntry>& ranks() const { return ranks_; }
+  MutableBytes control() const { return control_.bytes(); }  // own control segment, writable
+  int doorbell() const { return doorbell_.get(); }
+  int descriptor() const { return socket_.get(); }
+
+  // The board (wire::BoardHeader); single words are read with acquire.
+  std::uint64_t board_epoch() const;
+  wire::BoardEntry board_entry(Rank rank) const;
+
+  // Empty mapping: there is none.
+  os::Mapping segment(const wire::SegmentName& name);
+  os::UniqueFd doorbell_of(Rank rank);
+  // The next writable log segment of this incarnation; empty when memory and disk are exhausted.
+  MutableBytes new_log_segment();
+
+  void tell(wire::BootstrapKind kind, Bytes body = {}, std::string_view text = {});
+  template <class T>
+  void tell(wire::BootstrapKind kind, const T& body, std::string_view text = {}) {
+    tell(kind, std::as_bytes(std::span(&body, 1)), text);
+  }
+  bool closed();  // the agent is gone
+
+ private:
+  Result<os::Datagram> ask(wire::BootstrapKind kind, Bytes body);
+  Result<> take_welcome(os::Datagram datagram);
+  [[noreturn]] void lost();
+
+  os::UniqueFd socket_;
+  wire::Welcome welcome_;
+  std::vector<wire::NodeEntry> nodes_;
+  std::vector<wire::RankEntry> ranks_;
+  os::Mapping board_;
+  os::Mapping control_;
+  os::UniqueFd doorbell_;
+};
+
+}  // namespace hf::engine

@@ -1,0 +1,143 @@
+// Channels: the way to and from one incarnation of a peer over a rail. A channel's opening names a position in the
+// sender's log; what stands before it comes from the log (design section 6.3).
+#include "engine/engine_impl.hpp"
+
+#include <unistd.h>
+
+#include "base/check.hpp"
+
+namespace hf::engine {
+namespace {
+
+constexpr std::uint64_t tcp_piece_bytes = 64 << 10;
+using segment::taken_mask;
+
+}  // namespace
+
+std::uint64_t EngineImpl::eager_bytes_max(const Peer& to) const {
+  return to.local ? rail::shm::ring_payload_max : tcp_piece_bytes;
+}
+std::uint64_t EngineImpl::data_piece_bytes(const Peer& to) const { return eager_bytes_max(to); }
+
+void EngineImpl::fill(Rank to, const Payload& payload, std::uint64_t offset, MutableBytes out) {
+  if (payload.source) return fill_from(*payload.source, payload.begin + offset, out);
+  HF_CHECK(own_reader(to).copy(*payload.record, payload.begin + offset, out));
+}
+
+bool EngineImpl::offer(Peer& to, const FrameHeader& header, const Payload& payload) {
+  if (!(to.local ? offer_ring(to, header, payload) : offer_rail(to, header, payload))) return false;
+  if (header.kind == FrameKind::eager) to.out.eager_bytes += header.length;
+  ++counters().messages_sent;
+  counters().bytes_sent += wire::payload_on_rail(header);
+  return true;
+}
+
+bool EngineImpl::offer_ring(Peer& to, const FrameHeader& header, const Payload& payload) {
+  const segment::Inbound& progress = to.newest_log->control().inbound(job.self);
+  auto fill_cell = [&](std::uint64_t offset, MutableBytes out) { fill(to.rank, payload, offset, out); };
+  if (!to.out.ring.send(header, progress, incarnation, fill_cell)) return false;
+  wake(to);
+  return true;
+}
+
+bool EngineImpl::ensure_open(Peer& to) {
+  if (to.out.open) return true;
+  if (!to.running()) return false;
+  if (!to.local) {
+    dial(to);
+    return false;  // open once the rail says so
+  }
+  PeerLog* theirs = newest_log(to);
+  if (!theirs) return false;
+  to.out.ring.open(control, to.rank, to.incarnation, to.out.sent);
+  to.out.open = true;
+  wake(to);
+  return true;
+}
+
+void put(const Sink& sink, std::uint64_t offset, Bytes in) {
+  if (offset >= sink.capacity || in.empty()) return;
+  in = in.first(std::min<std::size_t>(in.size(), sink.capacity - offset));
+  if (sink.data) std::memcpy(sink.data + offset, in.data(), in.size());
+  else sink.unpack(sink.self, offset, in);
+}
+
+void put(const Sink& sink, std::span<const Bytes> pieces) {
+  std::uint64_t offset = 0;
+  for (Bytes piece : pieces) {
+    put(sink, offset, piece);
+    offset += piece.size();
+  }
+}
+
+// Eager bytes that may be sent now: what the receiver holds for us at most, less what is on the way or held.
+std::uint64_t EngineImpl::credit(const Peer& to) const {
+  if (!to.local) {
+    std::uint64_t held = to.out.eager_bytes - to.out.released;
+    return to.out.credit_known && held < credit_bytes_ ? credit_bytes_ - held : 0;
+  }
+  std::uint64_t word = segment::load_acquire(to.newest_log->control().inbound(job.self).released);
+  std::uint64_t released = word & taken_mask;
+  if (!segment::inbound_is_of(word, incarnation)) {
+    // Not attached yet: it may still hold what a predecessor of ours sent.
+    if (incarnation.value > 0) return 0;
+    released = 0;
+  }
+  std::uint64_t held = (to.out.eager_bytes - released) & taken_mask;
+  return held < credit_bytes_ ? credit_bytes_ - held : 0;
+}
+
+void EngineImpl::release_credit(Peer& from, std::uint64_t bytes) {
+  if (is_self(from.rank) || bytes == 0) return;
+  from.in.released += bytes;
+  if (!from.in.open) return;
+  if (from.local) publish_credit(from);
+  else if (from.in.released - from.in.released_told > credit_bytes_ / 4) tell_credit(from);
+}
+
+void EngineImpl::publish_credit(Peer& from) {
+  segment::store_release(control.inbound(from.rank).released, segment::inbound_word(from.incarnation, from.in.released));
+}
+
+bool EngineImpl::attach(Peer& from) {
+  // The ring of a peer that has finished before we looked is still there.
+  if (!from.running() && from.state != wire::RankState::finished) return false;
+  PeerLog* theirs = newest_log(from);
+  if (!theirs || !theirs->started()) return false;
+  if (!from.in.ring.attach(theirs->control(), job.self, incarnation, from.in.opening)) return false;
+  from.in.open = true;
+  publish_credit(from);
+  from.in.ring.publish(control.inbound(from.rank), from.incarnation, 0);
+  if (from.in.fed != from.incarnation || from.in.cursor < from.in.opening) from.in.feeding = true;
+  return true;
+}
+
+void EngineImpl::wake(Peer& to) {
+  if (!to.newest_log) return;  // not mapped, or on another node
+  // What was stored for the peer must not move below this load: the sleeper's barrier orders the processors, not the
+  // compiler.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (segment::load_relaxed(to.newest_log->control().header().sleeping) == 0) return;
+  if (!to.doorbell) to.doorbell = agent->doorbell_of(to.rank);
+  std::uint64_t one = 1;
+  if (to.doorbell) [[maybe_unused]] ssize_t n = ::write(to.doorbell.get(), &one, sizeof(one));
+}
+
+void EngineImpl::poll_ring(Peer& from) {
+  rail::shm::RingFrame frame;
+  constexpr std::uint64_t publish_every = segment::ring_cells / 4;
+  bool took = false;
+  while (from.in.open && !from.in.feeding && from.in.ring.peek(frame)) {
+    on_frame(from, frame.header, std::span(frame.pieces.data(), frame.piece_count));
+    if (!from.in.open) return;  // the peer's death was seen meanwhile
+    from.in.ring.release();
+    took = true;
+    from.in.ring.publish(control.inbound(from.rank), from.incarnation, publish_every);
+  }
+  if (took) {
+    from.in.ring.publish(control.inbound(from.rank), from.incarnation);
+    if (from.newest_log) wake(from);  // it may wait for room
+  }
+}
+
+}  // namespace hf::engine

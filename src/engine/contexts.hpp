@@ -1,0 +1,70 @@
+// The contexts of a process: matching, numbering and exactly-once of each (design rules 1 and 2).
+#pragma once
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "core/match/matcher.hpp"
+#include "core/match/numbers.hpp"
+#include "engine/message.hpp"
+
+namespace hf::engine {
+
+struct ContextPeer {
+  Sequence next_send{};  // number of the next message to this rank
+  Sequence next_recv{};  // numbered contexts: number of the next message to be received from it
+  core::match::Arrivals arrivals;
+  std::map<Sequence, Message*> early;  // arrived before one that stands before it
+};
+
+struct ContextState {
+  explicit ContextState(int rank_count) : peers(static_cast<std::size_t>(rank_count)) {}
+  core::match::Matcher matcher;
+  std::vector<ContextPeer> peers;  // by job-wide rank
+  using Name = std::pair<Rank, Sequence>;
+  struct NameHash {
+    std::size_t operator()(const Name& n) const { return std::hash<Sequence>()(n.second) ^ std::hash<Rank>()(n.first); }
+  };
+  std::unordered_map<Name, RecvOperation*, NameHash> numbered_posted;
+  std::unordered_map<Name, Message*, NameHash> numbered_arrived;
+  ContextPeer& peer(Rank rank) { return peers[static_cast<std::size_t>(rank.value)]; }
+};
+
+class Contexts {
+ public:
+  explicit Contexts(int rank_count) : ranks_(rank_count) {}
+  // The context, made when it is not known yet; null when it is closed.
+  ContextState* find(Context context) {
+    if (context == last_id_ && last_) return last_;
+    auto it = states_.find(context);
+    if (it == states_.end()) {
+      if (closed_.contains(context)) return nullptr;
+      it = states_.emplace(context, std::make_unique<ContextState>(ranks_)).first;
+    }
+    last_id_ = context;
+    return last_ = it->second.get();
+  }
+  // Forgets the state, remembers the name. The caller has drained it.
+  void close(Context context) {
+    states_.erase(context);
+    closed_.insert(context);
+    last_ = nullptr;
+  }
+  template <class Visit>
+  void each(Visit&& visit) {
+    for (auto& [id, state] : states_) visit(id, *state);
+  }
+
+ private:
+  int ranks_;
+  std::unordered_map<Context, std::unique_ptr<ContextState>> states_;
+  std::unordered_set<Context> closed_;
+  Context last_id_{};
+  ContextState* last_ = nullptr;
+};
+
+}  // namespace hf::engine

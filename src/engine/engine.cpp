@@ -1,0 +1,141 @@
+#include "engine/engine.hpp"
+
+#include <algorithm>
+
+#include "engine/engine_impl.hpp"
+
+namespace hf::engine {
+
+Engine::Engine() : impl_(std::make_unique<EngineImpl>()) {}
+Engine::~Engine() = default;
+
+Result<std::unique_ptr<Engine>> Engine::join() {
+  std::unique_ptr<Engine> engine(new Engine);
+  if (auto joined = engine->impl_->join(); !joined) return std::unexpected(joined.error());
+  return engine;
+}
+
+const JobMap& Engine::job() const { return impl_->job; }
+void Engine::enter_call() { impl_->enter_call(); }
+std::uint64_t Engine::call_number() const { return impl_->call; }
+
+void Engine::open_context(Context context) { impl_->contexts.find(context); }
+void Engine::close_context(Context context) { impl_->close_context(context); }
+std::uint64_t Engine::next_context_creation() { return impl_->creations++; }
+
+void Engine::send(SendOperation& op, Context context, Rank destination, MessageTag tag, Source source, SendMode mode) {
+  op.destination = destination;
+  op.context = context;
+  op.tag = tag;
+  op.source = source;
+  op.mode = mode;
+  op.numbered = false;
+  Sequence& next = impl_->contexts.find(context)->peer(destination).next_send;
+  op.sequence = next;
+  ++next;
+  impl_->send(op);
+}
+
+void Engine::recv(RecvOperation& op, Context context, Rank source, MessageTag tag, Sink sink) {
+  op = RecvOperation{};
+  op.context = context;
+  op.source = source;
+  op.tag = tag;
+  op.sink = sink;
+  impl_->post(op);
+}
+
+namespace {
+
+void describe(const Message& m, ProbeResult& result) { result = {m.source, m.tag, m.header.length}; }
+void describe(Message& m, Context context, MatchedMessage& out) { out = {m.source, m.tag, m.header.length, context, &m}; }
+
+}  // namespace
+
+bool Engine::probe(Context context, Rank source, MessageTag tag, ProbeResult& result) {
+  Message* m = impl_->look(context, source, tag);
+  if (m) describe(*m, result);
+  return m != nullptr;
+}
+
+void Engine::probe_wait(Context context, Rank source, MessageTag tag, ProbeResult& result) {
+  describe(*impl_->probe_wait(context, source, tag, false), result);
+}
+
+bool Engine::iprobe(Context context, Rank source, MessageTag tag, ProbeResult& result) {
+  Message* m = impl_->probe_test(context, source, tag, false);
+  if (m) describe(*m, result);
+  return m != nullptr;
+}
+
+void Engine::mprobe_wait(Context context, Rank source, MessageTag tag, MatchedMessage& message) {
+  describe(*impl_->probe_wait(context, source, tag, true), context, message);
+}
+
+bool Engine::improbe(Context context, Rank source, MessageTag tag, MatchedMessage& message) {
+  Message* m = impl_->probe_test(context, source, tag, true);
+  if (m) describe(*m, context, message);
+  return m != nullptr;
+}
+
+void Engine::recv_matched(RecvOperation& op, const MatchedMessage& message, Sink sink) {
+  op = RecvOperation{};
+  op.context = message.context;
+  op.sink = sink;
+  impl_->recv_matched(op, *static_cast<Message*>(message.message));
+}
+
+bool Engine::cancel(RecvOperation& op) { return impl_->cancel(op); }
+
+Sequence Engine::reserve_send(Context context, Rank destination) {
+  Sequence& next = impl_->contexts.find(context)->peer(destination).next_send;
+  Sequence reserved = next;
+  ++next;
+  return reserved;
+}
+
+Sequence Engine::reserve_recv(Context context, Rank source) {
+  Sequence& next = impl_->contexts.find(context)->peer(source).next_recv;
+  Sequence reserved = next;
+  ++next;
+  return reserved;
+}
+
+void Engine::send_numbered(SendOperation& op, Context context, Rank destination, Sequence number, Source source) {
+  op.destination = destination;
+  op.context = context;
+  op.tag = MessageTag{0};
+  op.source = source;
+  op.mode = SendMode::standard;
+  op.numbered = true;
+  op.sequence = number;
+  impl_->send(op);
+}
+
+void Engine::recv_numbered(RecvOperation& op, Context context, Rank source, Sequence number, Sink sink) {
+  op = RecvOperation{};
+  op.context = context;
+  op.source = source;
+  op.numbered = true;
+  op.sequence = number;
+  op.sink = sink;
+  impl_->post_numbered(op);
+}
+
+Engine::TestPlan Engine::begin_test() { return impl_->begin_test(); }
+void Engine::end_test(std::span<const std::int32_t> completed) { impl_->end_test(completed); }
+double Engine::wtime() { return impl_->wtime(); }
+void Engine::progress() { impl_->progress(); }
+void Engine::wait_erased(bool (*done)(void*), void* self) { impl_->wait(done, self); }
+void Engine::add(Progressable& schedule) { impl_->schedules.push_back(&schedule); }
+void Engine::remove(Progressable& schedule) { std::erase(impl_->schedules, &schedule); }
+
+void Engine::mark_initialized() {
+  impl_->control.header().phase = segment::Phase::initialized;
+  if (impl_->agent) impl_->agent->tell(wire::BootstrapKind::initialized);
+}
+void Engine::finalize() { impl_->finalize(); }
+void Engine::abort(int exit_code, std::string_view reason) { impl_->abort(exit_code, reason); }
+void Engine::note(std::string_view text) { impl_->note(text); }
+
+}  // namespace hf::engine

@@ -1,0 +1,105 @@
+// The engine of one rank: joins matching, message logging and replay to the rails, the clock and the agent.
+// One object per process, made in MPI_Init. Not thread-safe: one thread calls MPI (FUNNELED).
+//
+// Ranks are job-wide numbers everywhere in this interface; communicator ranks are the business of mpi/.
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/result.hpp"
+#include "engine/operation.hpp"
+
+namespace hf::engine {
+
+struct JobMap {
+  Rank self{};
+  int rank_count = 1;
+  NodeId node{};                 // of this rank, in the original map
+  std::vector<NodeId> node_of;   // by job-wide rank; the original map: never changes (design rule 1)
+  int app_number = 0;
+};
+
+class EngineImpl;
+
+class Engine {
+ public:
+  // Joins the job named by the environment; without a launcher a job of one rank. An error text is for the user.
+  static Result<std::unique_ptr<Engine>> join();
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  const JobMap& job() const;
+
+  // ---- every MPI call of the program begins here, once (counts the call; fault injection)
+  void enter_call();
+  std::uint64_t call_number() const;
+
+  // ---- contexts. A frame for a context that is not open is held; for a closed one dropped.
+  void open_context(Context context);
+  void close_context(Context context);
+  std::uint64_t next_context_creation();  // this process's n-th creation, from 0: for naming contexts
+
+  // ---- point to point, tag-matched. send and recv never block; the operation may be complete on return.
+  void send(SendOperation& op, Context context, Rank destination, MessageTag tag, Source source, SendMode mode);
+  void recv(RecvOperation& op, Context context, Rank source, MessageTag tag, Sink sink);
+  bool probe(Context context, Rank source, MessageTag tag, ProbeResult& result);  // one look; no progress
+  // As MPI_Probe: waits until it finds one. MPI_Iprobe is iprobe, which is a recorded test (design rule 4).
+  void probe_wait(Context context, Rank source, MessageTag tag, ProbeResult& result);
+  bool iprobe(Context context, Rank source, MessageTag tag, ProbeResult& result);
+  void mprobe_wait(Context context, Rank source, MessageTag tag, MatchedMessage& message);
+  bool improbe(Context context, Rank source, MessageTag tag, MatchedMessage& message);
+  void recv_matched(RecvOperation& op, const MatchedMessage& message, Sink sink);
+  // Asks a pending receive to be withdrawn; the outcome is recorded. True: op is complete with cancelled set.
+  bool cancel(RecvOperation& op);
+
+  // ---- numbered messages, for collectives: both sides reserve when the collective is called, in the same order,
+  // and the receive takes exactly the message of that number. Own contexts only (never mixed with tag-matched).
+  Sequence reserve_send(Context context, Rank destination);
+  Sequence reserve_recv(Context context, Rank source);
+  void send_numbered(SendOperation& op, Context context, Rank destination, Sequence number, Source source);
+  void recv_numbered(RecvOperation& op, Context context, Rank source, Sequence number, Sink sink);
+
+  // ---- completion tests that are non-deterministic (Test*, Waitany, Waitsome, Request_get_status, Iprobe ...).
+  // begin_test says what to do: `free`: look at the requests, then call end_test with what was found complete, in the
+  // order returned (empty: nothing). `nothing`: return that nothing is complete. `exactly`: wait for those indices
+  // (waits for each by wait()), and return them in that order. end_test is called only after `free`.
+  struct TestPlan {
+    enum Kind { free, nothing, exactly } kind = free;
+    std::span<const std::int32_t> which;  // valid until the next begin_test
+  };
+  TestPlan begin_test();
+  void end_test(std::span<const std::int32_t> completed);
+  // Waitany and Waitsome, which cannot find nothing: call begin_test once, loop while free, end_test once.
+
+  double wtime();  // recorded
+
+  // ---- progress
+  void progress();  // one pass over rails, agent and schedules; never blocks
+  // Waits until `done` says so: spins, yields, then sleeps. done is called after each pass.
+  template <class Done>
+  void wait(Done&& done) {
+    if (done()) return;
+    wait_erased([](void* d) { return (*static_cast<std::remove_reference_t<Done>*>(d))(); }, &done);
+  }
+  void add(Progressable& schedule);     // until its progress() returns true
+  void remove(Progressable& schedule);
+
+  // ---- life cycle and the outside
+  void mark_initialized();
+  // Flushes what peers may still need from this process; called by MPI_Finalize after its barrier.
+  void finalize();
+  [[noreturn]] void abort(int exit_code, std::string_view reason);
+  void note(std::string_view text);  // one line for the user, printed once by the launcher
+
+ private:
+  Engine();
+  void wait_erased(bool (*done)(void*), void* self);
+  std::unique_ptr<EngineImpl> impl_;
+};
+
+}  // namespace hf::engine

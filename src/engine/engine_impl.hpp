@@ -1,0 +1,253 @@
+// The engine behind engine.hpp. One class, whose parts stand in files by subject: join.cpp (start), send.cpp,
+// receive.cpp, channel.cpp (rails), feed.cpp (logs of others), board.cpp (births and deaths), replay.cpp (determinants
+// and the own past), wait.cpp (progress and sleep).
+#pragma once
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/vprotocol/pessimist.hpp"
+#include "engine/agent_link.hpp"
+#include "engine/contexts.hpp"
+#include "engine/engine.hpp"
+#include "engine/peer.hpp"
+#include "engine/remote_log.hpp"
+#include "engine/sent_before.hpp"
+#include "rail/tcp/tcp_rail.hpp"
+#include "segment/log_writer.hpp"
+
+namespace hf::engine {
+
+using core::vprotocol::Pessimist;
+using wire::FrameHeader;
+using wire::FrameKind;
+
+// The payload of a frame: of the program's buffer when `source` is set, else of a record of the own log.
+struct Payload {
+  const Source* source = nullptr;
+  const segment::Record* record = nullptr;
+  std::uint64_t begin = 0;  // where the frame's payload begins in the message
+};
+
+inline void fill_from(const Source& source, std::uint64_t offset, MutableBytes out) {
+  if (source.data) std::memcpy(out.data(), source.data + offset, out.size());
+  else if (!out.empty()) source.pack(source.self, offset, out);
+}
+
+// Puts received bytes where the program wants them: at most the sink's capacity.
+void put(const Sink& sink, std::uint64_t offset, Bytes in);
+void put(const Sink& sink, std::span<const Bytes> pieces);
+
+class EngineImpl {
+ public:
+  EngineImpl() = default;
+
+  // join.cpp
+  Result<> join();
+  void finalize();
+  void enter_call();
+  [[noreturn]] void abort(int exit_code, std::string_view reason);
+
+  // send.cpp
+  void send(SendOperation& op);
+  void pump(Peer& peer);
+
+  // receive.cpp
+  void post(RecvOperation& op);
+  void close_context(Context context);
+  void post_numbered(RecvOperation& op);
+  void accept(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces, const segment::Record* record, PeerLog* log);
+  void recv_matched(RecvOperation& op, Message& message);
+  bool cancel(RecvOperation& op);
+  Message* look(Context context, Rank source, MessageTag tag);
+
+  // replay.cpp
+  Message* probe_wait(Context context, Rank source, MessageTag tag, bool take);
+  Message* probe_test(Context context, Rank source, MessageTag tag, bool take);
+  Engine::TestPlan begin_test();
+  void end_test(std::span<const std::int32_t> completed);
+  double wtime();
+  void after_call();  // released receives, caught-up report
+  void persist_events();
+
+  // wait.cpp
+  void note(std::string_view text);
+  void progress();
+  void progress_rails();  // without schedules
+  void wait(bool (*done)(void*), void* self);
+
+  JobMap job;
+  std::unique_ptr<AgentLink> agent;  // null: a job of one rank without a launcher
+  bool logging = false;              // protocol pessimist
+  bool restarted = false;
+  std::uint64_t call = 0;
+  std::uint64_t kill_at_call = 0;
+  std::uint64_t creations = 0;
+  Incarnation incarnation{};
+  std::vector<std::byte> private_control;  // without an agent
+  segment::ControlView control;
+  Contexts contexts{1};
+  Pessimist protocol;
+  std::vector<Progressable*> schedules;
+  std::vector<std::unique_ptr<Peer>> peers;  // by job-wide rank
+
+ private:
+  // join.cpp
+  Result<> join_agent(std::string_view socket_name);
+  Result<> load_past();
+
+  // send.cpp
+  FrameHeader header_of(const SendOperation& op) const;
+  bool send_again(Peer& peer, SendOperation& op, const FrameHeader& header);
+  void send_logged(Peer& peer, SendOperation& op, FrameHeader header);
+  void send_unlogged(Peer& peer, SendOperation& op, const FrameHeader& header);
+  void send_to_self(SendOperation& op, const FrameHeader& header);
+  void acknowledge(Peer& peer, const FrameHeader& message);
+  void send_control(Peer& peer, const FrameHeader& header);
+  void pump_log(Peer& peer);
+  void pump_queue(Peer& peer);
+  void pump_transfers(Peer& peer);
+  void start_transfer(Peer& peer, const FrameHeader& request);
+  bool offer_record(Peer& peer, const segment::Record& record, const Source* source);
+  segment::LogReader own_reader(Rank to) {
+    return segment::LogReader(*log_, control.stream(to.value), static_cast<std::uint32_t>(to.value), job.rank_count);
+  }
+  void await_match(Peer& peer, SendOperation& op);
+  void finish_synchronous(Peer& peer, SendOperation& op);
+
+  // bound.cpp
+  bool reserve(Peer& peer, std::uint64_t payload_bytes);
+  void reserve_events(std::uint64_t bytes);
+  void make_room();
+  Peer* largest_stream();
+  void publish_log_done(Peer& peer);
+  void release_stream(Peer& peer);
+  void on_matched(Peer& peer, const FrameHeader& header);
+  std::uint64_t credit(const Peer& peer) const;
+
+  // channel.cpp
+  bool ensure_open(Peer& peer);
+  bool attach(Peer& peer);
+  bool offer(Peer& peer, const FrameHeader& header, const Payload& payload);
+  bool offer_ring(Peer& peer, const FrameHeader& header, const Payload& payload);
+  void fill(Rank to, const Payload& payload, std::uint64_t offset, MutableBytes out);
+  void wake(Peer& peer);
+  void poll_ring(Peer& peer);
+  void release_credit(Peer& peer, std::uint64_t bytes);
+  void publish_credit(Peer& peer);
+  std::uint64_t eager_bytes_max(const Peer& peer) const;
+  std::uint64_t data_piece_bytes(const Peer& peer) const;
+
+  // remote.cpp
+  Result<> open_rail();
+  void dial(Peer& to);
+  bool offer_rail(Peer& to, const FrameHeader& header, const Payload& payload);
+  void poll_rail();
+  void on_incoming(Peer& from, const rail::tcp::Event& event);
+  void on_opened(Peer& from, const wire::Opening& opening);
+  void on_closed(Peer& from, const rail::tcp::Event& event);
+  void tell_credit(Peer& to);
+  void check_lost(Peer& peer);
+  void on_rail_frame(Peer& from, const FrameHeader& header, Bytes payload);
+
+  // remote_feed.cpp
+  void open_remote_logs();
+  RemoteStream stream_of(const Peer& from, Incarnation wanted) const;
+  void feed_remote(Peer& peer);
+  void end_remote_feed(Peer& peer);
+  void poll_remote_logs();
+  void next_incarnation(Peer& from);
+  void on_records(Peer& from, const RemoteAnswer& answer);
+  void take_remote_record(Peer& from, const RemoteRecord& record);
+  void fetch(Message& message);
+  void fetch_what_was_coming(Peer& from);
+  void on_fetched(const RemoteAnswer& answer);
+
+  // receive.cpp
+  void on_frame(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces);
+  void on_logged_frame(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces);
+  void on_data(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces);
+  Message* envelope(Peer& from, const FrameHeader& header, const segment::Record* record, PeerLog* log);
+  void own(Peer& from, Message& message);
+  void deliver(ContextState& state, Message& message);
+  void deliver_numbered(ContextState& state, Message& message);
+  void on_taken(Message& message);
+  void take(Context context, Message& message);
+  void request_payload(Message& message);
+  void decline(Peer& from, const FrameHeader& header);
+  void ask_for(Peer& from, const FrameHeader& header, std::uint64_t wanted);
+  void complete(RecvOperation& op, Message& message);
+  void take_payload(RecvOperation& op, Message& message);
+  void finish(RecvOperation& op, Message& message);
+  void drop(Message& message);
+
+  // feed.cpp
+  void feed(Peer& peer);
+  bool feed_incarnation(Peer& peer);
+  PeerLog* log_of(Peer& peer, Incarnation incarnation);
+  PeerLog* newest_log(Peer& peer);
+  PeerLog* sender_log(Peer& peer, const FrameHeader& header, segment::Record& record);
+
+  // board.cpp
+  void check_board();
+  void on_incarnation(Peer& peer, Incarnation incarnation);
+  void on_state(Peer& peer, wire::RankState state);
+  void reset_outgoing(Peer& peer);
+  void reset_channel_out(Peer& peer);
+  void reset_incoming(Peer& peer);
+
+  // replay.cpp
+  void released_matches();
+  void report_caught_up();
+  [[noreturn]] void diverged(std::string text);
+  void report_divergence(std::string text);
+
+  // Fault injection: the process kills itself at the n-th pass of the point of that name (docs/injection.md).
+  void point(const char* name) {
+    if (points_left_ > 0) [[unlikely]] pass_point(name);
+  }
+  void pass_point(const char* name);
+  void read_injection(std::string_view spec);
+
+  // wait.cpp
+  void sleep(bool (*done)(void*), void* self);
+  std::uint64_t activity();
+  static std::int64_t now_ns();
+
+  Peer& peer(Rank rank) { return *peers[static_cast<std::size_t>(rank.value)]; }
+  bool is_self(Rank rank) const { return rank == job.self; }
+  segment::Counters& counters() { return control.header().counters; }
+
+  std::vector<Peer*> local_peers_;
+  std::vector<Peer*> remote_peers_;
+  std::unique_ptr<rail::tcp::TcpRail> rail_;  // null: all ranks are on one node
+  std::unique_ptr<RemoteLog> remote_log_;     // null as rail_
+  std::unordered_map<std::uint64_t, Peer*> questions_;   // open reads of remote_log_
+  std::unordered_map<std::uint64_t, Message*> fetches_;  // open fetches of remote_log_
+  bool taking_from_log_ = false;    // records of remote_log_ are being taken
+  std::vector<Bytes> pieces_;       // scratch of offer_rail
+  std::vector<std::byte> packed_;   // scratch of offer_rail
+  bool finalizing_ = false;
+  std::unique_ptr<segment::LogWriter> log_;
+  std::vector<std::unique_ptr<PeerLog>> own_past_;
+  std::unique_ptr<SentBefore> sent_before_;
+  std::uint64_t past_calls_ = 0;  // MPI calls that predecessors are known to have begun
+  std::uint64_t board_epoch_ = 0;
+  bool self_unprotected_ = false;
+  Peer* asked_unprotect_ = nullptr;  // the receiver that this rank last asked to give up
+  bool divergence_is_fatal_ = true;
+  bool spins_ = true;
+  bool caught_up_ = true;
+  std::uint64_t credit_bytes_ = 4 << 20;
+  MessagePool pool_;
+  ContextPeer closed_peer_;  // stands for the peers of closed contexts
+  SendOperation* self_synchronous_ = nullptr;  // of the message to self being delivered
+  unsigned passes_ = 0;
+  bool in_rails_ = false;
+  std::string point_name_;
+  std::uint64_t points_left_ = 0;
+};
+
+}  // namespace hf::engine

@@ -1,0 +1,73 @@
+// Feeding from logs: what a peer sent before its channel to this incarnation begins is taken from its log, whether it
+// computes, is dead, or has finished (design section 6.3).
+#include "engine/engine_impl.hpp"
+
+namespace hf::engine {
+
+PeerLog* EngineImpl::log_of(Peer& of, Incarnation wanted) {
+  auto& log = of.logs[wanted];
+  if (!log) log = std::make_unique<PeerLog>(*agent, of.rank, wanted);
+  if (log->is_open()) return log.get();
+  if (of.asked_epoch == board_epoch_ + 1) return nullptr;  // asked already, nothing has changed since
+  if (log->open()) return log.get();
+  of.asked_epoch = board_epoch_ + 1;
+  return nullptr;
+}
+
+PeerLog* EngineImpl::newest_log(Peer& of) {
+  if (!of.newest_log) of.newest_log = log_of(of, of.incarnation);
+  return of.newest_log;
+}
+
+// The record that a rendezvous request of a peer on this node announces.
+PeerLog* EngineImpl::sender_log(Peer& from, const FrameHeader& header, segment::Record& record) {
+  if (!from.local || !(header.flags & wire::flag_logged)) return nullptr;
+  PeerLog* log = log_of(from, Incarnation{header.incarnation});
+  if (!log) return nullptr;
+  segment::LogReader reader = log->reader(job.self.value);
+  auto chunk = static_cast<segment::ChunkId>(header.offset);
+  return reader.at(StreamPosition{header.position}, chunk, record) ? log : nullptr;
+}
+
+void EngineImpl::feed(Peer& from) {
+  while (feed_incarnation(from)) {
+  }
+}
+
+// Takes what the incarnation being fed has published. True when it is finished and the next one's turn has come.
+bool EngineImpl::feed_incarnation(Peer& from) {
+  Incoming& in = from.in;
+  bool is_final = from.incarnation > in.fed;
+  PeerLog* log = log_of(from, in.fed);
+  if (!log && is_final && from.logs[in.fed]->open()) log = from.logs[in.fed].get();
+  if (!log) {
+    if (!is_final) return false;
+    ++in.fed;  // died before it had a log, and never will have one
+    in.cursor = 0;
+    return true;
+  }
+  if (!in.reader && in.cursor < log->reader(job.self.value).published()) {
+    in.reader.emplace(log->reader(job.self.value));
+    in.reader->seek(StreamPosition{in.cursor});
+  }
+  segment::Record record;
+  while (in.reader && in.reader->next(record)) {
+    in.cursor = in.reader->position();
+    if (record.header.kind == FrameKind::matched) on_matched(from, record.header);
+    else accept(from, record.header, {}, &record, log);
+  }
+  if (in.reader && in.reader->damaged()) abort(1, "a damaged record in the log of a peer");
+  if (is_final) {
+    ++in.fed;
+    in.cursor = 0;
+    in.reader.reset();
+    return true;
+  }
+  if (in.open && in.cursor >= in.opening) {
+    in.feeding = false;
+    in.reader.reset();
+  }
+  return false;
+}
+
+}  // namespace hf::engine

@@ -1,0 +1,157 @@
+// Joining and leaving a job.
+#include <fmt/format.h>
+#include <linux/membarrier.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "engine/engine_impl.hpp"
+
+namespace hf::engine {
+
+Result<> EngineImpl::join() {
+  const char* socket_name = std::getenv(wire::env_agent);
+  if (socket_name && *socket_name) return join_agent(socket_name);
+  job.node_of = {NodeId{0}};
+  private_control.resize(segment::control_bytes(1) + 64);
+  auto at = reinterpret_cast<std::uintptr_t>(private_control.data());
+  control = segment::ControlView(private_control.data() + (64 - at % 64) % 64, 1);
+  peers.push_back(std::make_unique<Peer>());
+  return {};
+}
+
+Result<> EngineImpl::join_agent(std::string_view socket_name) {
+  const char* rank_text = std::getenv(wire::env_rank);
+  char* end = nullptr;
+  long rank = rank_text ? std::strtol(rank_text, &end, 10) : -1;
+  if (!rank_text || end == rank_text || *end || rank < 0) {
+    return fail(Lost::job, fmt::format("{} is not set to a rank; start the program with 'holdfast run'", wire::env_rank));
+  }
+  auto link = AgentLink::connect(socket_name, Rank{static_cast<std::int32_t>(rank)});
+  if (!link) return std::unexpected(link.error());
+  agent = std::move(*link);
+  const wire::Welcome& w = agent->welcome();
+  job = {Rank{w.rank}, w.rank_count, NodeId{w.node}, {}, w.app_number};
+  for (const auto& entry : agent->ranks()) job.node_of.push_back(NodeId{entry.node});
+  incarnation = Incarnation{w.incarnation};
+  logging = w.protocol == wire::Protocol::pessimist;
+  restarted = w.incarnation > 0;
+  kill_at_call = w.incarnation == 0 ? w.kill_at_call : 0;
+  if (w.incarnation == 0) read_injection(std::string_view(w.inject, ::strnlen(w.inject, sizeof(w.inject))));
+  divergence_is_fatal_ = w.divergence_is_fatal != 0;
+  spins_ = w.oversubscribed == 0;
+  if (w.eager_credit_bytes) credit_bytes_ = w.eager_credit_bytes;
+  contexts = Contexts(job.rank_count);
+  control = segment::ControlView(agent->control().data(), job.rank_count);
+  auto& header = control.header();
+  header.rank = w.rank;
+  header.rank_count = w.rank_count;
+  header.incarnation = w.incarnation;
+  segment::store_release(header.magic, segment::control_magic);
+  ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
+  log_ = std::make_unique<segment::LogWriter>(control, [this] { return agent->new_log_segment(); });
+  for (int r = 0; r < job.rank_count; ++r) {
+    auto p = std::make_unique<Peer>();
+    p->rank = Rank{r};
+    p->local = job.node_of[static_cast<std::size_t>(r)] == job.node;
+    p->in.feeding = restarted && !is_self(p->rank);
+    if (!is_self(p->rank)) (p->local ? local_peers_ : remote_peers_).push_back(p.get());
+    peers.push_back(std::move(p));
+  }
+  if (restarted) {
+    if (auto loaded = load_past(); !loaded) return loaded;
+  }
+  protocol.begin(restarted);
+  if (!remote_peers_.empty()) {
+    if (auto opened = open_rail(); !opened) return opened;
+  }
+  check_board();
+  return {};
+}
+
+// The determinants and the sends of the predecessors.
+Result<> EngineImpl::load_past() {
+  std::vector<PeerLog*> logs;
+  for (std::uint32_t i = 0; i < incarnation.value; ++i) {
+    auto log = std::make_unique<PeerLog>(*agent, job.self, Incarnation{i});
+    if (!log->open()) return fail(Lost::job, fmt::format("the log of incarnation {} of rank {} is gone", i, job.self.value));
+    if (log->started()) {
+      const auto& h = log->control().header();
+      past_calls_ = std::max(past_calls_, segment::load_acquire(h.call));
+      protocol.replay().load_last_failed(TestClock{segment::load_acquire(h.last_failed_test)});
+      auto reader = log->reader(job.rank_count);
+      core::vprotocol::EventHead head;
+      std::vector<std::int32_t> indices;
+      while (reader.read_raw(std::as_writable_bytes(std::span(&head, 1)))) {
+        std::uint64_t more = core::vprotocol::encoded_bytes(head) - sizeof(head);
+        if (more > reader.published() - reader.position()) return fail(Lost::job, "the event log is damaged");
+        indices.resize(more / sizeof(std::int32_t));
+        bool whole = reader.read_raw(std::as_writable_bytes(std::span(indices)));
+        if (head.kind == core::vprotocol::EventKind::delivery) indices.resize(head.count);
+        if (!whole || !protocol.replay().load(head, indices)) return fail(Lost::job, "the event log is damaged");
+      }
+    }
+    logs.push_back(log.get());
+    own_past_.push_back(std::move(log));
+  }
+  sent_before_ = std::make_unique<SentBefore>(std::move(logs), job.rank_count);
+  caught_up_ = false;
+  return {};
+}
+
+void EngineImpl::enter_call() {
+  ++call;
+  segment::store_relaxed(control.header().call, call);
+  if (call == kill_at_call) [[unlikely]] ::kill(::getpid(), SIGKILL);
+  if (!caught_up_ && call >= past_calls_ && !protocol.replaying()) report_caught_up();
+}
+
+// "name:n", as the launcher passed it from --inject kill:rank=R,point=name:n.
+void EngineImpl::read_injection(std::string_view spec) {
+  std::size_t colon = spec.find(':');
+  if (colon == std::string_view::npos) return;
+  point_name_ = spec.substr(0, colon);
+  points_left_ = std::strtoull(std::string(spec.substr(colon + 1)).c_str(), nullptr, 10);
+}
+
+void EngineImpl::pass_point(const char* name) {
+  if (point_name_ == name && --points_left_ == 0) ::kill(::getpid(), SIGKILL);
+}
+
+// Under none nothing outlives this process: what peers still need must have left it.
+void EngineImpl::finalize() {
+  if (!agent) return;
+  if (!caught_up_) report_caught_up();
+  finalizing_ = true;
+  auto flushed = [this] {
+    for (auto& p : peers) {
+      if (!p->running() || is_self(p->rank)) continue;
+      if (!p->out.queue.empty() || !p->out.transfers.empty()) return false;
+      if (!p->local && rail_->unconfirmed_bytes(p->rank) > 0) return false;
+    }
+    return true;
+  };
+  if (!flushed()) wait([](void* f) { return (*static_cast<decltype(flushed)*>(f))(); }, &flushed);
+  control.header().phase = segment::Phase::finalized;
+  agent->tell(wire::BootstrapKind::finalized);
+}
+
+void EngineImpl::note(std::string_view text) {
+  if (agent) agent->tell(wire::BootstrapKind::note, {}, text);
+}
+
+void EngineImpl::abort(int exit_code, std::string_view reason) {
+  if (agent) {
+    wire::AbortJob body{exit_code};
+    agent->tell(wire::BootstrapKind::abort_job, body, reason);
+  } else if (!reason.empty()) {
+    std::fprintf(stderr, "holdfast: %.*s\n", static_cast<int>(reason.size()), reason.data());
+  }
+  ::_exit(exit_code == 0 ? 1 : exit_code & 0xff);
+}
+
+}  // namespace hf::engine

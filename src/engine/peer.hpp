@@ -1,0 +1,99 @@
+// What this rank knows of another: its newest incarnation, the way to it, the way from it, its logs.
+#pragma once
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/ids.hpp"
+#include "engine/message.hpp"
+#include "engine/operation.hpp"
+#include "engine/peer_log.hpp"
+#include "rail/shm/ring.hpp"
+#include "wire/bootstrap.hpp"
+
+namespace hf::engine {
+
+using MessageName = std::pair<Context, Sequence>;
+
+// A frame that waits for room on the rail. `send`: its payload source (protocol none), completed when it has left.
+struct QueuedFrame {
+  wire::FrameHeader header;
+  SendOperation* send = nullptr;
+};
+
+// A payload on its way after clear_to_send.
+struct Transfer {
+  wire::FrameHeader header;       // data header to repeat: context, sequence
+  std::uint64_t next = 0, end = 0;
+  SendOperation* send = nullptr;  // protocol none: from the program's buffer
+  segment::Record record;         // else from the own log
+};
+
+struct Outgoing {
+  bool open = false;               // a channel to the newest incarnation is open
+  rail::shm::RingWriter ring;
+  std::uint64_t sent = 0;          // log stream position up to which records were offered and taken by the rail
+  std::optional<segment::LogReader> reader;  // of the own log, to offer records that had to wait
+  std::deque<QueuedFrame> queue;   // frames that are not in the log
+  std::deque<Transfer> transfers;
+  std::uint64_t eager_bytes = 0;   // eager payload bytes sent on this channel
+  std::uint64_t released = 0;      // of them, released by the receiver
+  bool credit_known = true;        // TCP: the receiver has said what it still holds from before
+  std::map<MessageName, SendOperation*> synchronous;  // waiting for `matched`
+  std::map<MessageName, SendOperation*> rendezvous;   // protocol none: waiting for clear_to_send
+  std::uint64_t log_done = 0;      // TCP: what an unprotected receiver has told
+  bool stream_released = false;    // unprotected receivers: the log stream was given back
+  std::set<MessageName> early_matched;  // replay: acknowledged before the program has sent it again
+};
+
+// A logged frame that came by TCP while its peer's log is still being read.
+struct WaitingFrame {
+  wire::FrameHeader header;
+  std::vector<std::byte> payload;
+};
+
+struct Incoming {
+  bool open = false;               // the peer's channel to this incarnation is attached
+  std::uint64_t opening = 0;       // its Opening::position
+  rail::shm::RingReader ring;
+  bool feeding = false;            // records are taken from logs until the channel takes over
+  Incarnation fed{};               // the incarnation whose log stream is being taken
+  std::uint64_t cursor = 0;        // position in that stream: all before it has been taken
+  std::optional<segment::LogReader> reader;
+  std::uint64_t held_bytes = 0;    // eager payload held unexpected
+  std::uint64_t released = 0;      // eager payload bytes released on this channel
+  std::uint64_t released_told = 0; // TCP: as of the last credit frame
+  std::uint64_t log_references = 0;  // messages whose payload is still in its log
+  std::uint64_t log_done = 0;      // unprotected ranks, TCP: position before which the sender's log is not needed
+  std::deque<WaitingFrame> waiting;   // TCP, while feeding
+  std::uint64_t question = 0;         // TCP: the open question to the agent; 0: none
+  bool asked_when_ended = false;      // TCP: the incarnation fed was known to have ended when the question was asked
+  std::int64_t ask_again_at = 0;      // TCP: ns; 0: at once
+  bool exhausted = false;             // TCP: all of the last known incarnation, which has ended, has been taken
+  std::map<MessageName, Message*> receiving;  // matched, payload under way
+};
+
+struct Peer {
+  Rank rank{};
+  bool local = true;
+  Incarnation incarnation{};  // newest known
+  wire::RankState state = wire::RankState::absent;
+  std::uint64_t address_and_port = 0;
+  os::UniqueFd doorbell;
+  std::map<Incarnation, std::unique_ptr<PeerLog>> logs;
+  PeerLog* newest_log = nullptr;  // of `incarnation`, once mapped; local peers only
+  std::uint64_t asked_epoch = 0;  // board epoch at which the agent was last asked for it
+  Outgoing out;
+  Incoming in;
+  unsigned connections = 0;   // TCP: opened so far
+  std::int64_t lost_since = 0;  // protocol none: its connection broke at this time (ns); 0: it did not
+  std::string lost_reason;
+  bool unprotected = false;   // no log is kept for it any more (design rule 6)
+  bool running() const { return state == wire::RankState::running; }
+};
+
+}  // namespace hf::engine

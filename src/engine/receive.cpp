@@ -1,0 +1,319 @@
+// Receiving: from a frame or a log record to the program's buffer, exactly once (design rule 2).
+#include "engine/engine_impl.hpp"
+
+namespace hf::engine {
+// ---- what the program asks
+
+void EngineImpl::post(RecvOperation& op) {
+  ContextState* state = contexts.find(op.context);
+  op.any_source = op.source == any_rank;
+  if (logging) {
+    op.number = protocol.on_post(op);
+    op.forced = op.any_source && op.source != any_rank;
+  }
+  if (core::match::Arrived* m = state->matcher.post(op)) complete(op, static_cast<Message&>(*m));
+  after_call();
+}
+
+void EngineImpl::post_numbered(RecvOperation& op) {
+  ContextState* state = contexts.find(op.context);
+  ContextState::Name name{op.source, op.sequence};
+  auto it = state->numbered_arrived.find(name);
+  if (it == state->numbered_arrived.end()) {
+    state->numbered_posted.emplace(name, &op);
+    return;
+  }
+  Message* message = it->second;
+  state->numbered_arrived.erase(it);
+  complete(op, *message);
+}
+
+void EngineImpl::recv_matched(RecvOperation& op, Message& message) {
+  op.matched = true;
+  op.source = message.source;
+  op.tag = message.tag;
+  op.bytes = message.header.length;
+  take_payload(op, message);
+}
+
+bool EngineImpl::cancel(RecvOperation& op) {
+  auto plan = logging ? protocol.on_cancel(op.number) : Pessimist::CancelPlan::free;
+  bool withdrawn = plan == Pessimist::CancelPlan::cancelled;
+  if (plan == Pessimist::CancelPlan::free) {
+    progress();
+    // A forced receive has a match on record, though its message may not have come again yet.
+    withdrawn = !op.matched && !op.forced;
+    if (logging) protocol.on_cancel_result(op.number, withdrawn);
+    persist_events();
+  }
+  if (withdrawn) {
+    contexts.find(op.context)->matcher.withdraw(op);
+    op.cancelled = op.complete = true;
+  }
+  after_call();
+  return withdrawn;
+}
+
+Message* EngineImpl::look(Context context, Rank source, MessageTag tag) {
+  return static_cast<Message*>(contexts.find(context)->matcher.peek(source, tag));
+}
+
+// ---- what arrives
+
+void EngineImpl::on_frame(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces) {
+  if (!wire::plausible(header, job.rank_count, UINT64_MAX) || header.source != from.rank.value ||
+      (wire::payload_on_rail(header) > eager_bytes_max(from) && !is_self(from.rank))) {
+    abort(1, "a damaged frame arrived; the shared memory of a peer was overwritten");
+  }
+  switch (header.kind) {
+    case FrameKind::eager:
+    case FrameKind::rendezvous:
+    case FrameKind::matched:
+      if (header.flags & wire::flag_logged) return on_logged_frame(from, header, pieces);
+      if (header.kind == FrameKind::matched) return on_matched(from, header);
+      return accept(from, header, pieces, nullptr, nullptr);
+    case FrameKind::clear_to_send:
+      return start_transfer(from, header);
+    case FrameKind::data:
+      return on_data(from, header, pieces);
+    case FrameKind::credit:
+      from.out.released = header.offset;
+      from.out.log_done = header.position;
+      from.out.credit_known = true;
+      return;
+  }
+}
+
+void EngineImpl::on_logged_frame(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces) {
+#ifndef HOLDFAST_MUTATE_DROP_TOO_LITTLE
+  if (header.position < from.in.cursor) {  // taken from the log already
+    if (header.kind == FrameKind::eager) release_credit(from, header.length);
+    return;
+  }
+#endif
+  from.in.cursor = header.position + segment::padded(sizeof(FrameHeader) + wire::payload_in_log(header));
+  if (header.kind == FrameKind::matched) return on_matched(from, header);
+  if (header.kind == FrameKind::eager) return accept(from, header, pieces, nullptr, nullptr);
+  point("rendezvous.seen");
+  segment::Record record;
+  PeerLog* log = sender_log(from, header, record);
+  accept(from, header, pieces, log ? &record : nullptr, log);
+}
+
+// An envelope, with its payload in `pieces`, or in a log, or still at the sender.
+void EngineImpl::accept(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces, const segment::Record* record,
+                        PeerLog* log) {
+  bool in_place = header.kind == FrameKind::eager && !record;
+  ContextState* state = contexts.find(Context{header.context});
+  auto& arrivals = state ? state->peer(from.rank) : closed_peer_;
+  Sequence number{header.sequence};
+  auto verdict = core::match::Arrivals::Verdict::duplicate;
+  if (state) {
+    verdict = header.flags & wire::flag_numbered ? arrivals.arrivals.by_number(number) : arrivals.arrivals.in_order(number);
+  }
+  if (verdict == core::match::Arrivals::Verdict::duplicate) {
+    if (in_place && !taking_from_log_) release_credit(from, header.length);
+    // Its sender, which sends it again without a log, waits to be asked for the payload: nothing of it is wanted.
+    if (header.kind == FrameKind::rendezvous && !(header.flags & wire::flag_logged)) decline(from, header);
+    return;
+  }
+  Message* m = envelope(from, header, record, log);
+  if (in_place) m->borrowed = pieces;
+  if (record) ++counters().messages_replayed;
+  if (verdict == core::match::Arrivals::Verdict::early) {
+    own(from, *m);
+    arrivals.early.emplace(number, m);
+    return;
+  }
+  if (header.flags & wire::flag_numbered) return deliver_numbered(*state, *m);
+  deliver(*state, *m);
+  while (!arrivals.early.empty() && arrivals.early.begin()->first.value == arrivals.arrivals.below()) {
+    Message* next = arrivals.early.begin()->second;
+    arrivals.early.erase(arrivals.early.begin());
+    arrivals.arrivals.in_order(Sequence{next->header.sequence});
+    deliver(*state, *next);
+  }
+}
+
+Message* EngineImpl::envelope(Peer& from, const FrameHeader& header, const segment::Record* record, PeerLog* log) {
+  Message* m = pool_.get();
+  m->header = header;
+  m->source = from.rank;
+  m->tag = MessageTag{header.tag};
+  m->self_synchronous = self_synchronous_;
+  if (record) {
+    m->payload = Message::Payload::local_log;
+    m->record = *record;
+    m->log = log;
+  } else if (header.kind == FrameKind::eager) {
+    m->payload = Message::Payload::held;
+    m->from_log = taking_from_log_;
+  } else {
+    m->payload = taking_from_log_ ? Message::Payload::remote_log : Message::Payload::at_sender;
+  }
+  m->needs_log = m->payload != Message::Payload::held && (header.flags & wire::flag_logged);
+  if (m->needs_log) ++from.in.log_references;
+  return m;
+}
+
+// The message outlives the frame it came in: its payload is copied out of the rail.
+void EngineImpl::own(Peer& from, Message& m) {
+  if (m.payload != Message::Payload::held || m.owned) return;
+  m.bytes.reserve(m.header.length);
+  for (Bytes piece : m.borrowed) m.bytes.insert(m.bytes.end(), piece.begin(), piece.end());
+  m.borrowed = {};
+  m.owned = true;
+  from.in.held_bytes += m.bytes.size();
+}
+
+void EngineImpl::deliver(ContextState& state, Message& m) {
+  core::match::Posted* receive = state.matcher.arrive(m);
+  if (receive) complete(static_cast<RecvOperation&>(*receive), m);
+  else own(peer(m.source), m);
+}
+
+void EngineImpl::deliver_numbered(ContextState& state, Message& m) {
+  ContextState::Name name{m.source, Sequence{m.header.sequence}};
+  auto it = state.numbered_posted.find(name);
+  if (it == state.numbered_posted.end()) {
+    own(peer(m.source), m);
+    state.numbered_arrived.emplace(name, &m);
+    return;
+  }
+  RecvOperation* op = it->second;
+  state.numbered_posted.erase(it);
+  complete(*op, m);
+}
+
+// ---- matched
+
+void EngineImpl::complete(RecvOperation& op, Message& m) {
+  op.matched = true;
+  op.source = m.source;
+  op.tag = m.tag;
+  op.bytes = m.header.length;
+  if (logging && !op.numbered) {
+    protocol.on_match(op.number, op.any_source, op.forced, m.source);
+    point("match.made");
+    persist_events();
+    point("match.logged");
+  }
+  on_taken(m);
+  take_payload(op, m);
+}
+
+// The message has been matched, by a receive or a matched probe: a synchronous sender may know.
+void EngineImpl::on_taken(Message& m) {
+  if (!(m.header.flags & wire::flag_synchronous)) return;
+  if (m.self_synchronous) m.self_synchronous->complete = true;
+  else if (!is_self(m.source)) acknowledge(peer(m.source), m.header);
+}
+
+void EngineImpl::take_payload(RecvOperation& op, Message& m) {
+  op.truncated = m.header.length > op.sink.capacity;
+  m.receive = &op;
+  m.wanted = std::min<std::uint64_t>(m.header.length, op.sink.capacity);
+  switch (m.payload) {
+    case Message::Payload::held:
+      if (m.owned) {
+        put(op.sink, 0, m.bytes);
+        peer(m.source).in.held_bytes -= m.bytes.size();
+      } else {
+        put(op.sink, m.borrowed);
+      }
+      if (!m.from_log) release_credit(peer(m.source), m.header.length);
+      return finish(op, m);
+    case Message::Payload::local_log: {
+      point("rendezvous.matched");
+      std::vector<Bytes> pieces;
+      if (!m.log->reader(job.self.value).pieces(m.record, 0, m.wanted, pieces)) {
+        abort(1, "a damaged record in the log of a peer");
+      }
+      put(op.sink, pieces);
+      return finish(op, m);
+    }
+    case Message::Payload::remote_log:
+    case Message::Payload::at_sender:
+      return request_payload(m);
+  }
+}
+
+void EngineImpl::request_payload(Message& m) {
+  Peer& from = peer(m.source);
+  // Its sender's incarnation is gone, or cannot be asked now: its log can.
+  bool ended = m.header.incarnation != from.incarnation.value || !from.in.open;
+  if (m.payload == Message::Payload::remote_log || (ended && (m.header.flags & wire::flag_logged))) {
+    return m.wanted > 0 ? fetch(m) : finish(*m.receive, m);
+  }
+  if (m.wanted > 0) from.in.receiving[{Context{m.header.context}, Sequence{m.header.sequence}}] = &m;
+  point("rendezvous.matched");
+  ask_for(from, m.header, m.wanted);
+  point("rendezvous.requested");
+  if (m.wanted == 0) finish(*m.receive, m);
+}
+
+void EngineImpl::decline(Peer& from, const FrameHeader& header) { ask_for(from, header, 0); }
+
+void EngineImpl::ask_for(Peer& from, const FrameHeader& header, std::uint64_t wanted) {
+  FrameHeader ask;
+  ask.kind = FrameKind::clear_to_send;
+  ask.incarnation = incarnation.value;
+  ask.source = job.self.value;
+  ask.context = header.context;
+  ask.sequence = header.sequence;
+  ask.offset = 0;
+  ask.length = wanted;
+  ask.position = header.position;
+  ask.tag = static_cast<std::int32_t>(header.offset);  // the chunk of the record
+  send_control(from, ask);
+}
+
+void EngineImpl::on_data(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces) {
+  auto it = from.in.receiving.find({Context{header.context}, Sequence{header.sequence}});
+  if (it == from.in.receiving.end()) return;  // completed from the log meanwhile
+  Message& m = *it->second;
+  if (header.offset != m.arrived || header.length > m.wanted - m.arrived) return;  // a piece of a transfer given up
+  for (Bytes piece : pieces) {
+    put(m.receive->sink, m.arrived, piece);
+    m.arrived += piece.size();
+  }
+  point("rendezvous.arriving");
+  if (m.arrived < m.wanted) return;
+  point("rendezvous.received");
+  from.in.receiving.erase(it);
+  finish(*m.receive, m);
+}
+
+void EngineImpl::finish(RecvOperation& op, Message& m) {
+  ++counters().messages_received;
+  counters().bytes_received += m.wanted;
+  if (m.needs_log) --peer(m.source).in.log_references;
+  pool_.put(&m);
+  op.complete = true;
+}
+
+// Forgets a message that nobody will receive: its context is closed.
+void EngineImpl::drop(Message& m) {
+  if (m.payload == Message::Payload::held && m.owned) {
+    peer(m.source).in.held_bytes -= m.bytes.size();
+    if (!m.from_log) release_credit(peer(m.source), m.header.length);
+  }
+  if (m.needs_log) --peer(m.source).in.log_references;
+  pool_.put(&m);
+}
+
+void EngineImpl::close_context(Context context) {
+  ContextState* state = contexts.find(context);
+  if (!state) return;
+  while (core::match::Arrived* m = state->matcher.unexpected().first()) {
+    state->matcher.take(*m);
+    drop(static_cast<Message&>(*m));
+  }
+  for (auto& [name, m] : state->numbered_arrived) drop(*m);
+  for (ContextPeer& p : state->peers) {
+    for (auto& [number, m] : p.early) drop(*m);
+  }
+  contexts.close(context);
+}
+
+}  // namespace hf::engine

@@ -1,0 +1,135 @@
+// Peers on other nodes: their channels are TCP connections, their logs are served by their agents.
+#include <fmt/format.h>
+
+#include "base/check.hpp"
+#include "engine/engine_impl.hpp"
+
+namespace hf::engine {
+
+using rail::tcp::Event;
+
+Result<> EngineImpl::open_rail() {
+  const wire::Welcome& w = agent->welcome();
+  rail::tcp::Options options;
+  options.self = job.self;
+  options.incarnation = incarnation;
+  options.rank_count = job.rank_count;
+  static_assert(sizeof(options.job_key) == sizeof(w.job_key));
+  std::memcpy(options.job_key.data(), w.job_key, sizeof(w.job_key));
+  options.address = agent->nodes()[static_cast<std::size_t>(job.node.value)].address;
+  auto opened = rail::tcp::TcpRail::open(options);
+  if (!opened) return std::unexpected(opened.error());
+  rail_ = std::move(*opened);
+  wire::Listening body{options.address, rail_->port(), 0};
+  agent->tell(wire::BootstrapKind::listening, body);
+  open_remote_logs();
+  return {};
+}
+
+void EngineImpl::dial(Peer& to) {
+  if (to.address_and_port == 0 || rail_->is_open(to.rank)) return;
+  rail::tcp::Peer address;
+  address.rank = to.rank;
+  address.incarnation = to.incarnation;
+  address.address = static_cast<std::uint32_t>(to.address_and_port >> 16);
+  address.port = static_cast<std::uint16_t>(to.address_and_port & 0xffff);
+  rail_->connect(address, to.out.sent);
+}
+
+bool EngineImpl::offer_rail(Peer& to, const FrameHeader& header, const Payload& payload) {
+  std::uint64_t n = wire::payload_on_rail(header);
+  pieces_.clear();
+  if (n > 0 && payload.source && payload.source->data) {
+    pieces_.emplace_back(payload.source->data + payload.begin, n);
+  } else if (n > 0 && payload.source) {
+    packed_.resize(n);
+    payload.source->pack(payload.source->self, payload.begin, packed_);
+    pieces_.emplace_back(packed_);
+  } else if (n > 0) {
+    HF_CHECK(own_reader(to.rank).pieces(*payload.record, payload.begin, n, pieces_));
+  }
+  return rail_->send(to.rank, header, pieces_);
+}
+
+void EngineImpl::poll_rail() {
+  Event event;
+  while (rail_->poll(event)) {
+    if (event.kind == Event::stranger) {
+      note(event.reason);
+      continue;
+    }
+    Peer& from = peer(event.peer);
+    switch (event.kind) {
+      case Event::opened: on_opened(from, event.opening); break;
+      case Event::incoming: on_incoming(from, event); break;
+      case Event::frame:
+        if (from.in.open) on_rail_frame(from, event.header, event.payload);
+        break;
+      case Event::closed: on_closed(from, event); break;
+      case Event::stranger: break;
+    }
+  }
+}
+
+// While records are taken from the peer's log, those of its channel wait: the sender's credit bounds them.
+void EngineImpl::on_rail_frame(Peer& from, const FrameHeader& header, Bytes payload) {
+  if (from.in.feeding && (header.flags & wire::flag_logged)) {
+    from.in.waiting.push_back({header, {payload.begin(), payload.end()}});
+    return;
+  }
+  on_frame(from, header, std::span(&payload, 1));
+}
+
+void EngineImpl::on_incoming(Peer& from, const Event& event) {
+  if (event.incarnation > from.incarnation) {
+    on_incarnation(from, event.incarnation);  // the news came before the board's
+    from.state = wire::RankState::running;
+  }
+  if (event.incarnation < from.incarnation) return rail_->refuse(from.rank);
+  if (rail_->accept(from.rank, from.out.sent)) on_opened(from, event.opening);
+}
+
+void EngineImpl::on_opened(Peer& from, const wire::Opening& opening) {
+  from.out.open = from.in.open = true;
+  from.in.opening = opening.position;
+  from.out.released = 0;
+  from.out.eager_bytes = 0;
+  // A peer may still hold what a predecessor of ours sent: it tells with its first credit frame.
+  from.out.credit_known = incarnation.value == 0 && from.connections++ == 0;
+  if (logging && (from.in.fed != from.incarnation || from.in.cursor < from.in.opening)) from.in.feeding = true;
+  tell_credit(from);
+  pump(from);
+}
+
+void EngineImpl::tell_credit(Peer& to) {
+  FrameHeader h;
+  h.kind = FrameKind::credit;
+  h.incarnation = incarnation.value;
+  h.source = job.self.value;
+  h.offset = to.in.released;
+  h.position = to.in.log_done;
+  to.in.released_told = to.in.released;
+  send_control(to, h);
+}
+
+void EngineImpl::on_closed(Peer& from, const Event& event) {
+  reset_channel_out(from);
+  reset_incoming(from);
+  bool kept = logging && !from.unprotected && !self_unprotected_;
+  if (!kept && event.established && from.running() && !finalizing_) {
+    from.lost_since = now_ns();
+    from.lost_reason = event.reason;
+  }
+}
+
+// Protocol none, like an unprotected receiver, has nothing that could be sent again: unless the peer has simply ended, the job cannot go on.
+void EngineImpl::check_lost(Peer& p) {
+  constexpr std::int64_t grace_ns = 1'000'000'000;  // a peer that ends is seen on the board within this
+  if (p.state == wire::RankState::finished) p.lost_since = 0;
+  else if (now_ns() - p.lost_since > grace_ns) {
+    abort(1, fmt::format("the connection to rank {} was lost ({}); nothing is kept that could be sent again", p.rank.value,
+                         p.lost_reason));
+  }
+}
+
+}  // namespace hf::engine

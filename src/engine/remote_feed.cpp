@@ -1,0 +1,141 @@
+// Feeding from the logs of ranks of other nodes, through their agents: as feed.cpp, but asynchronous.
+#include "base/check.hpp"
+#include "engine/engine_impl.hpp"
+
+namespace hf::engine {
+namespace {
+
+constexpr std::uint32_t follow_ms = 1000;             // how long an agent holds a question about a living rank
+constexpr std::int64_t absent_pause_ns = 2'000'000;   // before asking again for what is not there yet
+
+}  // namespace
+
+void EngineImpl::open_remote_logs() {
+  rail::tcp::Key key;
+  std::memcpy(key.data(), agent->welcome().job_key, key.size());
+  remote_log_ = std::make_unique<RemoteLog>(job.self, incarnation, job.rank_count, key);
+  for (std::size_t i = 0; i < agent->nodes().size(); ++i) {
+    const wire::NodeEntry& node = agent->nodes()[i];
+    remote_log_->agent(NodeId{static_cast<std::int32_t>(i)}, node.address, node.log_port);
+  }
+}
+
+RemoteStream EngineImpl::stream_of(const Peer& from, Incarnation wanted) const {
+  return {job.node_of[static_cast<std::size_t>(from.rank.value)], from.rank, wanted, job.self};
+}
+
+// Asks for the next records of a peer whose log is being followed, one question at a time.
+void EngineImpl::feed_remote(Peer& from) {
+  Incoming& in = from.in;
+  if (in.fed == from.incarnation && in.open && in.cursor >= in.opening) return end_remote_feed(from);
+  if (in.question != 0 || (in.exhausted && in.fed == from.incarnation)) return;
+  if (in.ask_again_at != 0 && now_ns() < in.ask_again_at) return;
+  in.ask_again_at = 0;
+  bool follow = in.fed == from.incarnation && from.running();
+  std::uint64_t room = in.held_bytes < credit_bytes_ ? credit_bytes_ - in.held_bytes : 0;
+  in.asked_when_ended = from.incarnation > in.fed;
+  in.question = remote_log_->read(stream_of(from, in.fed), in.cursor, room, follow ? follow_ms : 0);
+  questions_[in.question] = &from;
+}
+
+// The channel goes on from here: frames that waited are taken, the ones known from the log are dropped by position.
+void EngineImpl::end_remote_feed(Peer& from) {
+  Incoming& in = from.in;
+  if (in.question != 0) {
+    remote_log_->cancel(in.question);
+    questions_.erase(in.question);
+    in.question = 0;
+  }
+  in.feeding = false;
+  std::deque<WaitingFrame> waiting = std::move(in.waiting);
+  in.waiting.clear();
+  for (WaitingFrame& frame : waiting) {
+    Bytes payload(frame.payload);
+    on_frame(from, frame.header, std::span(&payload, 1));
+  }
+}
+
+void EngineImpl::poll_remote_logs() {
+  RemoteAnswer answer;
+  while (remote_log_->poll(answer)) {
+    if (answer.kind == RemoteAnswer::stranger) {
+      note(answer.reason);
+    } else if (answer.kind == RemoteAnswer::records) {
+      auto it = questions_.find(answer.id);
+      if (it == questions_.end()) continue;
+      Peer& from = *it->second;
+      questions_.erase(it);
+      from.in.question = 0;
+      on_records(from, answer);
+    } else {
+      on_fetched(answer);
+    }
+  }
+}
+
+void EngineImpl::on_records(Peer& from, const RemoteAnswer& answer) {
+  Incoming& in = from.in;
+  if (answer.absent && in.asked_when_ended) return next_incarnation(from);  // it died before it had begun
+  if (answer.absent) {
+    in.ask_again_at = now_ns() + absent_pause_ns;
+    return;
+  }
+  if (answer.damaged && !from.unprotected) abort(1, "a damaged record in the log of a peer on another node");
+  taking_from_log_ = true;
+  for (const RemoteRecord& record : answer.run) take_remote_record(from, record);
+  taking_from_log_ = false;
+  if (answer.next > in.cursor) in.cursor = answer.next;
+  if (!answer.is_final || in.cursor < answer.published) return;
+  if (from.incarnation > in.fed) next_incarnation(from);
+  else in.exhausted = true;  // nothing more comes of this incarnation
+}
+
+void EngineImpl::next_incarnation(Peer& from) {
+  ++from.in.fed;
+  from.in.cursor = 0;
+}
+
+void EngineImpl::take_remote_record(Peer& from, const RemoteRecord& record) {
+  FrameHeader header = record.header;
+  if (header.source != from.rank.value || header.position < from.in.cursor) return;
+  from.in.cursor = header.position + segment::padded(sizeof(FrameHeader) + wire::payload_in_log(header));
+  if (header.kind == FrameKind::matched) return on_matched(from, header);
+  header.kind = record.omitted ? FrameKind::rendezvous : FrameKind::eager;
+  header.offset = record.chunk;
+  ++counters().messages_replayed;
+  accept(from, header, std::span(&record.payload, record.omitted ? 0 : 1), nullptr, nullptr);
+}
+
+// ---- payloads
+
+void EngineImpl::fetch(Message& m) {
+  RemoteStream stream = stream_of(peer(m.source), Incarnation{m.header.incarnation});
+  auto chunk = static_cast<segment::ChunkId>(m.header.offset);
+  fetches_[remote_log_->fetch(stream, m.header.position, chunk, m.arrived, m.wanted - m.arrived)] = &m;
+}
+
+// The channel is gone: what was being sent over it is taken from the sender's log instead.
+void EngineImpl::fetch_what_was_coming(Peer& from) {
+  auto receiving = std::move(from.in.receiving);
+  from.in.receiving.clear();
+  for (auto& [name, m] : receiving) {
+    if (m->header.flags & wire::flag_logged) fetch(*m);
+    else from.in.receiving.emplace(name, m);
+  }
+}
+
+void EngineImpl::on_fetched(const RemoteAnswer& answer) {
+  auto it = fetches_.find(answer.id);
+  if (it == fetches_.end()) return;
+  Message& m = *it->second;
+  if (answer.absent || answer.damaged || answer.offset != m.arrived) {
+    abort(1, "the log of a peer on another node does not hold a message that it announced");
+  }
+  put(m.receive->sink, m.arrived, answer.data);
+  m.arrived += answer.data.size();
+  if (!answer.last) return;
+  fetches_.erase(it);
+  finish(*m.receive, m);
+}
+
+}  // namespace hf::engine

@@ -1,0 +1,154 @@
+// Determinants: recording them, replaying them, and what replay holds back until the last one is consumed.
+#include <fmt/format.h>
+#include <time.h>
+
+#include "base/check.hpp"
+#include "engine/engine_impl.hpp"
+
+namespace hf::engine {
+namespace {
+
+double now_seconds() {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+}  // namespace
+
+// Level `process`: stored is stable.
+void EngineImpl::persist_events() {
+  if (!protocol.has_events()) return;
+  auto encoded = protocol.events();
+  int stream = job.rank_count;
+  reserve_events(encoded.size());
+  log_->append_raw(stream, encoded);
+  log_->publish(stream);
+  protocol.events_taken();
+  protocol.gate().on_stable(protocol.event_count());
+  counters().determinants = protocol.event_count();
+}
+
+// After anything that may have consumed the last determinant.
+void EngineImpl::after_call() {
+  if (!logging || !protocol.replaying()) return;
+  if (protocol.poll_caught_up()) released_matches();
+}
+
+void EngineImpl::released_matches() {
+  contexts.each([this](Context, ContextState& state) {
+    state.matcher.release_held();
+    while (auto match = state.matcher.poll_match()) {
+      complete(static_cast<RecvOperation&>(*match.receive), static_cast<Message&>(*match.message));
+    }
+  });
+}
+
+void EngineImpl::report_caught_up() {
+  caught_up_ = true;
+  wire::CaughtUp report;
+  report.call = call;
+  report.messages_replayed = counters().messages_replayed;
+  report.sends_suppressed = counters().sends_suppressed;
+  report.determinants = protocol.replay().consumed();
+  agent->tell(wire::BootstrapKind::caught_up, report);
+}
+
+Engine::TestPlan EngineImpl::begin_test() {
+  if (!logging) return {};
+  auto plan = protocol.on_test();
+  using Test = core::vprotocol::Replay::Test;
+  switch (plan.kind) {
+    case Test::free: return {};
+    case Test::nothing: return {Engine::TestPlan::nothing, {}};
+    case Test::exactly: return {Engine::TestPlan::exactly, plan.which};
+    case Test::diverged: break;
+  }
+  diverged(fmt::format("MPI call {}: a completion test that the run before did not make", call));
+}
+
+void EngineImpl::end_test(std::span<const std::int32_t> completed) {
+  if (!logging) return;
+  protocol.on_test_result(completed);
+  if (completed.empty()) segment::store_relaxed(control.header().last_failed_test, protocol.last_failed().value);
+  else persist_events();
+}
+
+double EngineImpl::wtime() {
+  if (!logging) return now_seconds();
+  double t = protocol.on_time(now_seconds());
+  persist_events();
+  after_call();
+  return t;
+}
+
+// A blocking probe, with or without taking the message. While it replays, an any-source probe sees only the recorded
+// source, or nothing before the last determinant is consumed.
+Message* EngineImpl::probe_wait(Context context, Rank source, MessageTag tag, bool take) {
+  core::match::Posted posted;
+  posted.source = source;
+  posted.any_source = source == any_rank;
+  RequestNumber number{};
+  if (logging) number = protocol.on_post(posted);
+  bool forced = posted.any_source && posted.source != any_rank;
+  Message* found = nullptr;
+  auto done = [&] {
+    if (posted.mode == core::match::Mode::held && protocol.replaying()) return false;
+    found = look(context, posted.source, tag);
+    return found != nullptr;
+  };
+  after_call();
+  wait([](void* d) { return (*static_cast<decltype(done)*>(d))(); }, &done);
+  if (logging) {
+    protocol.on_match(number, posted.any_source, forced, found->source);
+    persist_events();
+  }
+  if (take) this->take(context, *found);
+  return found;
+}
+
+// MPI_Iprobe and MPI_Improbe: a completion test; its one index is the source found.
+Message* EngineImpl::probe_test(Context context, Rank source, MessageTag tag, bool take) {
+  auto plan = begin_test();
+  Message* found = nullptr;
+  if (plan.kind == Engine::TestPlan::nothing) {
+    progress();
+    return nullptr;
+  }
+  if (plan.kind == Engine::TestPlan::exactly) {
+    if (plan.which.size() != 1) diverged(fmt::format("MPI call {}: the run before made another completion test", call));
+    Rank recorded{plan.which[0]};
+    auto done = [&] { return (found = look(context, recorded, tag)) != nullptr; };
+    wait([](void* d) { return (*static_cast<decltype(done)*>(d))(); }, &done);
+  } else {
+    found = look(context, source, tag);
+    if (!found) {
+      progress();
+      found = look(context, source, tag);
+    }
+    std::int32_t index = found ? found->source.value : 0;
+    end_test(std::span(&index, found ? 1 : 0));
+  }
+  if (found && take) this->take(context, *found);
+  after_call();
+  return found;
+}
+
+void EngineImpl::take(Context context, Message& m) {
+  contexts.find(context)->matcher.take(m);
+  on_taken(m);
+}
+
+void EngineImpl::diverged(std::string text) {
+  wire::Diverged body{1, call};
+  agent->tell(wire::BootstrapKind::diverged, body, text);
+  abort(1, "the replay differs from the run before: " + text);
+}
+
+void EngineImpl::report_divergence(std::string text) {
+  if (divergence_is_fatal_) diverged(std::move(text));
+  wire::Diverged body{0, call};
+  agent->tell(wire::BootstrapKind::diverged, body, text);
+}
+
+}  // namespace hf::engine

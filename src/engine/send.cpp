@@ -1,0 +1,267 @@
+// Sending: the life of a message from the program's call to the rail (design section 4).
+#include <fmt/format.h>
+
+#include "base/check.hpp"
+#include "engine/engine_impl.hpp"
+
+namespace hf::engine {
+namespace {
+
+MessageName name_of(const FrameHeader& h) { return {Context{h.context}, Sequence{h.sequence}}; }
+
+}  // namespace
+
+FrameHeader EngineImpl::header_of(const SendOperation& op) const {
+  FrameHeader h;
+  h.kind = FrameKind::eager;
+  h.incarnation = incarnation.value;
+  h.source = job.self.value;
+  h.tag = op.tag.value;
+  h.context = op.context.value;
+  h.sequence = op.sequence.value;
+  h.length = op.source.bytes;
+  if (op.mode == SendMode::synchronous) h.flags |= wire::flag_synchronous;
+  if (op.numbered) h.flags |= wire::flag_numbered;
+  return h;
+}
+
+void EngineImpl::send(SendOperation& op) {
+  op.complete = false;
+  FrameHeader header = header_of(op);
+  if (is_self(op.destination)) return send_to_self(op, header);
+  Peer& to = peer(op.destination);
+  if (agent->board_epoch() != board_epoch_) check_board();
+  if (sent_before_ && send_again(to, op, header)) return;
+  if (logging && !to.unprotected && reserve(to, header.length)) return send_logged(to, op, header);
+  send_unlogged(to, op, header);
+}
+
+void EngineImpl::send_to_self(SendOperation& op, const FrameHeader& header) {
+  bool synchronous = op.mode == SendMode::synchronous;
+  op.complete = !synchronous;
+  std::vector<std::byte> packed;
+  Bytes whole(op.source.data, op.source.bytes);
+  if (op.source.bytes && !op.source.data) {
+    packed.resize(op.source.bytes);
+    op.source.pack(op.source.self, 0, packed);
+    whole = packed;
+  }
+  self_synchronous_ = synchronous ? &op : nullptr;
+  accept(peer(job.self), header, std::span(&whole, 1), nullptr, nullptr);
+  self_synchronous_ = nullptr;
+}
+
+// A send that a predecessor has made already: compared, not transmitted (design section 6.4).
+bool EngineImpl::send_again(Peer& to, SendOperation& op, const FrameHeader& header) {
+  auto found = sent_before_->take(to.rank, false, op.context, op.sequence);
+  if (!found) {
+    if (!op.numbered && call < past_calls_ && call > 0 && !to.unprotected) {
+      diverged(fmt::format("MPI call {}: the replay sends message {} to rank {} which the run before did not send", call,
+                           op.sequence.value, to.rank.value));
+    }
+    return false;
+  }
+  const FrameHeader& before = found->record.header;
+  if (before.tag != header.tag || before.length != header.length) {
+    diverged(fmt::format("MPI call {}: the replay sends to rank {} tag {} with {} bytes, the run before tag {} with {} bytes",
+                         call, to.rank.value, header.tag, header.length, before.tag, before.length));
+  }
+  std::uint64_t same = sent_before_->compare(
+      *found, to.rank, [&op](std::uint64_t offset, MutableBytes out) { fill_from(op.source, offset, out); });
+  if (same < header.length) {
+    report_divergence(fmt::format("MPI call {}: the message to rank {} differs from the run before at byte {} of {}", call,
+                                  to.rank.value, same, header.length));
+  }
+  ++counters().sends_suppressed;
+  await_match(to, op);
+  return true;
+}
+
+void EngineImpl::await_match(Peer& to, SendOperation& op) {
+  if (op.mode != SendMode::synchronous) {
+    op.complete = true;
+    return;
+  }
+  MessageName name{op.context, op.sequence};
+  if (to.out.early_matched.erase(name)) op.complete = true;
+  else to.out.synchronous.emplace(name, &op);
+}
+
+// The caller has reserved room in the log.
+void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
+  int stream = to.rank.value;
+  header.flags |= wire::flag_logged;
+  if (header.length > eager_bytes_max(to)) header.kind = FrameKind::rendezvous;
+  bool nothing_waits = to.out.sent == log_->appended(stream) && to.out.queue.empty();
+  auto fill = [&op](std::uint64_t offset, MutableBytes out) { fill_from(op.source, offset, out); };
+  segment::Record record = log_->append(stream, header, fill);
+  // Level `process`: every determinant was stored when it arose, so that the gate is open (design section 5).
+  HF_CHECK(protocol.gate().offer(header.kind, 0));
+  point("send.logged");
+  log_->publish(stream);
+  point("send.published");
+  ++counters().messages_logged;
+  counters().bytes_logged += header.length;
+  await_match(to, op);
+  if (nothing_waits && ensure_open(to) && offer_record(to, record, &op.source)) to.out.sent = log_->appended(stream);
+  else wake(to);
+}
+
+// Protocol none, and receivers that are no longer protected: the payload stays in the program's buffer until the rail has taken it.
+void EngineImpl::send_unlogged(Peer& to, SendOperation& op, const FrameHeader& header) {
+  if (logging) counters().bytes_unprotected += header.length;
+  to.out.queue.push_back({header, &op});
+  if (op.mode == SendMode::synchronous) to.out.synchronous.emplace(MessageName{op.context, op.sequence}, &op);
+  pump_queue(to);
+}
+
+// Offers a record of the own log. `source`: its payload while it is still at hand, else it is read from the log.
+bool EngineImpl::offer_record(Peer& to, const segment::Record& record, const Source* source) {
+  FrameHeader h = record.header;
+  h.check = 0;
+  if (h.kind == FrameKind::eager && h.length > credit(to)) h.kind = FrameKind::rendezvous;
+  if (h.kind == FrameKind::rendezvous) h.offset = record.chunk;
+  bool at_hand = source && source->data;
+  if (!offer(to, h, {at_hand ? source : nullptr, &record, 0})) return false;
+  point(h.kind == FrameKind::rendezvous ? "rendezvous.announced" : "send.offered");
+  return true;
+}
+
+void EngineImpl::acknowledge(Peer& to, const FrameHeader& message) {
+  FrameHeader h;
+  h.kind = FrameKind::matched;
+  h.incarnation = incarnation.value;
+  h.source = job.self.value;
+  h.context = message.context;
+  h.sequence = message.sequence;
+  if (sent_before_ && sent_before_->take(to.rank, true, Context{h.context}, Sequence{h.sequence})) return;
+  if (!logging || to.unprotected || !reserve(to, 0)) return send_control(to, h);
+  h.flags |= wire::flag_logged;
+  bool nothing_waits = to.out.sent == log_->appended(to.rank.value);
+  segment::Record record = log_->append(to.rank.value, h, [](std::uint64_t, MutableBytes) {});
+  HF_CHECK(protocol.gate().offer(h.kind, 0));
+  log_->publish(to.rank.value);
+  point("acknowledge.published");
+  if (nothing_waits && ensure_open(to) && offer_record(to, record, nullptr)) to.out.sent = log_->appended(to.rank.value);
+  else wake(to);
+}
+
+void EngineImpl::send_control(Peer& to, const FrameHeader& header) {
+  to.out.queue.push_back({header, nullptr});
+  pump_queue(to);
+}
+
+void EngineImpl::pump(Peer& to) {
+  if (!to.out.queue.empty()) pump_queue(to);
+  if (logging && to.out.sent != log_->appended(to.rank.value)) pump_log(to);
+  if (to.unprotected && !to.out.stream_released) release_stream(to);
+  if (!to.out.transfers.empty()) pump_transfers(to);
+}
+
+void EngineImpl::pump_log(Peer& to) {
+  if (!ensure_open(to)) return;
+  if (!to.out.reader) to.out.reader.emplace(own_reader(to.rank));
+  segment::LogReader& reader = *to.out.reader;
+  reader.seek(StreamPosition{to.out.sent});
+  while (to.out.sent != log_->appended(to.rank.value)) {
+    segment::LogReader before = reader;
+    segment::Record record;
+    HF_CHECK(reader.next(record));
+    if (!offer_record(to, record, nullptr)) {
+      reader = before;
+      return;
+    }
+    to.out.sent = reader.position();
+  }
+}
+
+void EngineImpl::pump_queue(Peer& to) {
+  if (to.out.queue.empty() || !ensure_open(to)) return;
+  while (!to.out.queue.empty()) {
+    QueuedFrame& frame = to.out.queue.front();
+    SendOperation* op = frame.send;
+    // A message that is not in the log must not overtake those that are.
+    if (op && logging && to.out.sent != log_->appended(to.rank.value)) return;
+    bool eager = frame.header.kind == FrameKind::eager;
+    if (eager && (frame.header.length > eager_bytes_max(to) || frame.header.length > credit(to))) {
+      frame.header.kind = FrameKind::rendezvous;
+      eager = false;
+    }
+    if (!offer(to, frame.header, {op ? &op->source : nullptr, nullptr, 0})) return;
+    if (op && frame.header.kind == FrameKind::rendezvous) to.out.rendezvous.emplace(name_of(frame.header), op);
+    if (op && eager && op->mode != SendMode::synchronous) op->complete = true;
+    to.out.queue.pop_front();
+  }
+}
+
+// The receiver asks for a payload that it could not be given with the envelope.
+void EngineImpl::start_transfer(Peer& to, const FrameHeader& request) {
+  Transfer transfer;
+  transfer.header.kind = FrameKind::data;
+  transfer.header.incarnation = incarnation.value;
+  transfer.header.source = job.self.value;
+  transfer.header.context = request.context;
+  transfer.header.sequence = request.sequence;
+  transfer.next = request.offset;
+  transfer.end = request.offset + request.length;
+  auto unlogged = to.out.rendezvous.find(name_of(request));
+  if (unlogged != to.out.rendezvous.end()) {
+    transfer.send = unlogged->second;
+    if (transfer.end > transfer.send->source.bytes || transfer.end < transfer.next) return;
+    to.out.rendezvous.erase(unlogged);
+  } else {
+    if (!logging || to.out.stream_released) return;
+    segment::LogReader reader = own_reader(to.rank);
+    auto chunk = static_cast<segment::ChunkId>(request.tag);
+    if (!reader.at(StreamPosition{request.position}, chunk, transfer.record)) return;
+    // A position in a predecessor's log: another record may stand there in ours.
+    const FrameHeader& found = transfer.record.header;
+    if (found.kind == FrameKind::matched || name_of(found) != name_of(request)) return;
+    if (transfer.end > transfer.record.header.length || transfer.end < transfer.next) return;
+  }
+  point("rendezvous.asked");
+  to.out.transfers.push_back(transfer);
+  pump_transfers(to);
+}
+
+void EngineImpl::pump_transfers(Peer& to) {
+  if (!ensure_open(to)) return;
+  while (!to.out.transfers.empty()) {
+    Transfer& t = to.out.transfers.front();
+    while (t.next < t.end) {
+      t.header.offset = t.next;
+      t.header.length = std::min<std::uint64_t>(t.end - t.next, data_piece_bytes(to));
+      if (!offer(to, t.header, {t.send ? &t.send->source : nullptr, &t.record, t.next})) return;
+      t.next += t.header.length;
+      point("rendezvous.piece");
+    }
+    if (t.send && t.send->mode != SendMode::synchronous) t.send->complete = true;
+    if (t.send && t.send->mode == SendMode::synchronous) finish_synchronous(to, *t.send);
+    to.out.transfers.pop_front();
+  }
+}
+
+// Protocol none: a synchronous rendezvous is matched (it was asked for), and now its buffer is free too.
+void EngineImpl::finish_synchronous(Peer& to, SendOperation& op) {
+  to.out.synchronous.erase({op.context, op.sequence});
+  op.complete = true;
+}
+
+void EngineImpl::on_matched(Peer& from, const FrameHeader& header) {
+  MessageName name = name_of(header);
+  auto it = from.out.synchronous.find(name);
+  if (it == from.out.synchronous.end()) {
+    // Known already, unless the program has not sent the message yet: then it is replaying.
+    ContextState* state = contexts.find(name.first);
+    if (state && name.second >= state->peer(from.rank).next_send) from.out.early_matched.insert(name);
+    return;
+  }
+  if (from.out.rendezvous.contains(name)) return;  // completed when its payload has been taken
+  for (const Transfer& t : from.out.transfers) {
+    if (t.send == it->second) return;
+  }
+  it->second->complete = true;
+  from.out.synchronous.erase(it);
+}
+
+}  // namespace hf::engine

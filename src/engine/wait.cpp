@@ -1,0 +1,128 @@
+// Progress and waiting (design section 4): spin while every rank has a core, else yield between looks; after about a
+// millisecond without progress sleep on the doorbell.
+#include <linux/membarrier.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "engine/engine_impl.hpp"
+
+namespace hf::engine {
+namespace {
+
+constexpr std::int64_t patience_ns = 1'000'000;  // before sleeping
+constexpr int sleep_ms_max = 1000;
+constexpr int sleep_feeding_ms_max = 5;  // while logs of living peers are followed
+
+// The sleeper's flag is seen by every sender that looks after this, without a fence on the sender's side.
+void barrier_on_all() {
+  if (::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) != 0) {
+    ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+  }
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+}  // namespace
+
+std::int64_t EngineImpl::now_ns() {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1'000'000'000ll + t.tv_nsec;
+}
+
+void EngineImpl::progress_rails() {
+  if (!agent) return;
+  if (agent->board_epoch() != board_epoch_) check_board();
+  if (in_rails_) {  // called while a frame is being handled, to make room: only what goes out moves
+    for (Peer* p : local_peers_) pump(*p);
+    for (Peer* p : remote_peers_) pump(*p);
+    return;
+  }
+  in_rails_ = true;
+  for (Peer* p : local_peers_) {
+    if (p->in.feeding) feed(*p);
+    if (!p->in.open) attach(*p);
+    if (p->in.open && !p->in.feeding) poll_ring(*p);
+    pump(*p);
+    if (self_unprotected_) publish_log_done(*p);
+  }
+  if (rail_) {
+    poll_rail();
+    for (Peer* p : remote_peers_) {
+      if (p->in.feeding) feed_remote(*p);
+      pump(*p);
+      if (p->lost_since) check_lost(*p);
+      if (self_unprotected_) publish_log_done(*p);
+    }
+    poll_remote_logs();
+  }
+  in_rails_ = false;
+  after_call();
+}
+
+void EngineImpl::progress() {
+  ++passes_;
+  progress_rails();
+  for (std::size_t i = 0; i < schedules.size();) {
+    Progressable* schedule = schedules[i];
+    if (!schedule->progress()) {
+      ++i;
+      continue;
+    }
+    auto it = std::find(schedules.begin(), schedules.end(), schedule);
+    if (it != schedules.end()) schedules.erase(it);
+  }
+}
+
+void EngineImpl::wait(bool (*done)(void*), void* self) {
+  std::int64_t since = 0;
+  std::uint64_t seen = activity();
+  for (unsigned i = 1;; ++i) {
+    progress();
+    if (done(self)) return;
+    if (!spins_) ::sched_yield();
+    else __builtin_ia32_pause();
+    if (spins_ && i % 64 != 0) continue;
+    std::int64_t now = now_ns();
+    if (std::uint64_t current = activity(); current != seen || since == 0) {
+      seen = current;
+      since = now;
+    } else if (now - since > patience_ns && agent) {
+      sleep(done, self);
+      if (done(self)) return;
+      since = 0;
+    }
+  }
+}
+
+std::uint64_t EngineImpl::activity() {
+  auto& c = counters();
+  return c.messages_received + c.messages_sent + c.messages_replayed;
+}
+
+void EngineImpl::sleep(bool (*done)(void*), void* self) {
+  auto& flag = control.header().sleeping;
+  segment::store_release(flag, std::uint32_t{1});
+  barrier_on_all();
+  progress();
+  if (!done(self)) {
+    bool feeding = false;
+    for (Peer* p : local_peers_) feeding |= p->in.feeding;
+    for (Peer* p : remote_peers_) feeding |= p->in.ask_again_at != 0;
+    pollfd look[4] = {{agent->doorbell(), POLLIN, 0},
+                      {agent->descriptor(), 0, 0},
+                      {rail_ ? rail_->descriptor() : -1, POLLIN, 0},
+                      {remote_log_ ? remote_log_->descriptor() : -1, POLLIN, 0}};
+    ::poll(look, 4, feeding ? sleep_feeding_ms_max : sleep_ms_max);
+    if (look[1].revents & (POLLHUP | POLLERR)) ::_exit(1);  // the agent ends its ranks when it ends
+    std::uint64_t rings;
+    if (look[0].revents & POLLIN) [[maybe_unused]] ssize_t n = ::read(agent->doorbell(), &rings, sizeof(rings));
+  }
+  segment::store_release(flag, std::uint32_t{0});
+}
+
+}  // namespace hf::engine
