@@ -1,0 +1,100 @@
+// Allreduce. Short, and all that is not commutative: recursive doubling over neighbouring ranges of ranks, the lower range
+// always on the left, so that all ranks compute the same bits. Long and commutative: recursive halving, then the blocks
+// are exchanged by the same pairs in reverse (Rabenseifner).
+#include <utility>
+
+#include "mpi/api.hpp"
+#include "mpi/coll/algorithms.hpp"
+#include "mpi/coll/check.hpp"
+#include "mpi/coll/run.hpp"
+
+namespace hf::mpi {
+namespace {
+
+void list_doubling(Schedule& s, const Reduction& r, const void* send, void* receive) {
+  const Halving h = plan_halving(s, -1);
+  if (send != receive) s.copy(r.part(send), r.part(receive));
+  const int pair = h.pair_of(s.rank());
+  if (h.self < 0) {
+    s.wait(s.send(pair, r.part(receive)));
+    s.wait(s.recv(pair, r.part(receive)));
+    return;
+  }
+  std::byte* sum = static_cast<std::byte*>(receive);
+  std::byte* other = s.temporary(r.count, *r.type);
+  if (pair >= 0) {  // the pair's lower rank gave its data: those of the other are on the right
+    s.wait(s.recv(pair, r.part(other)));
+    s.reduce(*r.op, other, sum, r.count, *r.type);
+  }
+  for (int bit = 1; bit < h.ranks; bit *= 2) {
+    const int partner = h.rank_of(h.self ^ bit);
+    Schedule::Step* received = s.recv(partner, r.part(other));
+    Schedule::Step* sent = s.send(partner, r.part(sum));
+    s.wait(received);
+    s.wait(sent);
+    if (h.self & bit) {
+      s.reduce(*r.op, other, sum, r.count, *r.type);
+    } else {
+      s.reduce(*r.op, sum, other, r.count, *r.type);
+      std::swap(sum, other);
+    }
+  }
+  if (pair >= 0) s.send(pair, r.part(sum));
+  if (sum != receive) s.copy(r.part(sum), r.part(receive));
+}
+
+void list_rabenseifner(Schedule& s, const Reduction& r, const void* send, void* receive) {
+  Halving h = plan_halving(s, -1);
+  divide_evenly(s, h, r.count);
+  if (send != receive) s.copy(r.part(send), r.part(receive));
+  auto* data = static_cast<std::byte*>(receive);
+  list_halving(s, r, h, data, h.self < 0 ? nullptr : s.temporary(r.count, *r.type));
+  const int pair = h.pair_of(s.rank());
+  if (h.self < 0) {
+    s.wait(s.recv(pair, r.part(data)));
+    return;
+  }
+  for (int bit = 1; bit < h.ranks; bit *= 2) {
+    const int partner = h.rank_of(h.self ^ bit);
+    const int mine = h.self & ~(bit - 1), theirs = (h.self ^ bit) & ~(bit - 1);
+    const Count in = h.first[theirs], in_n = h.first[theirs + bit] - in;
+    const Count out = h.first[mine], out_n = h.first[mine + bit] - out;
+    Schedule::Step* received = in_n ? s.recv(partner, r.part(data, in, in_n)) : nullptr;
+    if (out_n) s.send(partner, r.part(data, out, out_n));
+    s.wait(received);
+  }
+  if (pair >= 0) s.send(pair, r.part(data));
+}
+
+int make_allreduce(Process& p, Schedule& s, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op) {
+  if (int code = check_reduction(p, sendbuf, recvbuf, count, type, op)) return code;
+  s.keep(type);
+  s.keep(op);
+  list_allreduce(s, {&op, &type, count}, sendbuf == in_place ? recvbuf : sendbuf, recvbuf);
+  return success;
+}
+
+}  // namespace
+
+void list_allreduce(Schedule& s, const Reduction& r, const void* send, void* receive) {
+  if (r.bytes() == 0) return;
+  if (s.size() == 1) {
+    if (send != receive) s.copy(r.part(send), r.part(receive));
+    return;
+  }
+  if (r.op->commutative && r.bytes() >= reduce_long_bytes && r.count >= s.size()) list_rabenseifner(s, r, send, receive);
+  else list_doubling(s, r, send, receive);
+}
+
+int allreduce(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, Comm& comm) {
+  return run_collective(p, comm, "Allreduce",
+                        [&](Schedule& s) { return make_allreduce(p, s, sendbuf, recvbuf, count, type, op); });
+}
+
+int iallreduce(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, Comm& comm,
+               Request*& request) {
+  return start_collective(p, comm, "Iallreduce", request,
+                          [&](Schedule& s) { return make_allreduce(p, s, sendbuf, recvbuf, count, type, op); });
+}
+
+}  // namespace hf::mpi

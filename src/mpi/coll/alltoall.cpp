@@ -1,0 +1,157 @@
+// Alltoall, alltoallv and alltoallw.
+#include <fmt/format.h>
+
+#include "mpi/api.hpp"
+#include "mpi/coll/algorithms.hpp"
+#include "mpi/coll/check.hpp"
+#include "mpi/coll/run.hpp"
+
+namespace hf::mpi {
+namespace {
+
+// MPI_IN_PLACE: what is to be sent is packed before anything is received over it.
+const Part* packed_copy(Schedule& s, const Part* blocks) {
+  std::size_t bytes = 0;
+  for (int i = 0; i < s.size(); ++i) bytes += blocks[i].bytes;
+  std::byte* at = s.temporary(bytes);
+  auto* out = s.array<Part>(s.size());
+  for (int i = 0; i < s.size(); ++i) {
+    out[i] = Part::raw(at, blocks[i].bytes);
+    s.copy(blocks[i], out[i]);
+    at += blocks[i].bytes;
+  }
+  return out;
+}
+
+Part* uniform_blocks(Schedule& s, const void* buffer, Count count, const Datatype& type) {
+  auto* blocks = s.array<Part>(s.size());
+  for (int i = 0; i < s.size(); ++i) {
+    blocks[i] = Part::of(static_cast<const std::byte*>(buffer) + i * count * type.extent, count, type);
+  }
+  return blocks;
+}
+
+int make_alltoall(Process& p, Schedule& s, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+                  Count recvcount, Datatype& recvtype, Comm& comm) {
+  const bool placed = sendbuf == in_place;
+  if (int code = check_in_place(p, "receive", recvbuf)) return code;
+  if (int code = check_blocks(p, "receive", recvbuf, recvcount, recvtype, comm.size())) return code;
+  if (!placed) {
+    if (int code = check_blocks(p, "send", sendbuf, sendcount, sendtype, comm.size())) return code;
+    s.keep(sendtype);
+  }
+  s.keep(recvtype);
+  const Part* in = uniform_blocks(s, recvbuf, recvcount, recvtype);
+  const Part* out = placed ? packed_copy(s, in) : uniform_blocks(s, sendbuf, sendcount, sendtype);
+  list_alltoall(s, out, in, in[0].bytes);
+  return success;
+}
+
+Part* vector_blocks(Schedule& s, const void* buffer, const CountArray& counts, const CountArray& displs,
+                    const Datatype& type) {
+  auto* blocks = s.array<Part>(s.size());
+  for (int i = 0; i < s.size(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    blocks[i] = Part::of(static_cast<const std::byte*>(buffer) + displs[at] * type.extent, counts[at], type);
+  }
+  return blocks;
+}
+
+int make_alltoallv(Process& p, Schedule& s, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                   Datatype& sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype& recvtype,
+                   Comm& comm) {
+  const bool placed = sendbuf == in_place;
+  if (int code = check_in_place(p, "receive", recvbuf)) return code;
+  if (int code = check_vector(p, "receive", recvbuf, recvcounts, rdispls, recvtype, comm.size())) return code;
+  if (!placed) {
+    if (int code = check_vector(p, "send", sendbuf, sendcounts, sdispls, sendtype, comm.size())) return code;
+  }
+  if (!placed) s.keep(sendtype);
+  s.keep(recvtype);
+  const Part* in = vector_blocks(s, recvbuf, recvcounts, rdispls, recvtype);
+  const Part* out = placed ? packed_copy(s, in) : vector_blocks(s, sendbuf, sendcounts, sdispls, sendtype);
+  list_exchange(s, out, in);
+  return success;
+}
+
+using Types = std::span<Datatype* const>;
+
+// One side of alltoallw, whose displacements are in bytes.
+int typed_blocks(Process& p, Schedule& s, const char* what, const void* buffer, const CountArray& counts,
+                 const CountArray& displs, Types types, Part*& blocks) {
+  if (!counts || !displs || types.size() != static_cast<std::size_t>(s.size())) {
+    return p.explain(err_arg, fmt::format("the {} counts, displacements or types are a null pointer", what));
+  }
+  for (int i = 0; i < s.size(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const auto* start = buffer ? static_cast<const std::byte*>(buffer) + displs[at] : nullptr;
+    if (int code = check_blocks(p, what, start, counts[at], *types[at], 1)) return code;
+  }
+  blocks = s.array<Part>(s.size());
+  for (int i = 0; i < s.size(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    blocks[i] = Part::of(static_cast<const std::byte*>(buffer) + displs[at], counts[at], *types[at]);
+    s.keep(*types[at]);
+  }
+  return success;
+}
+
+int make_alltoallw(Process& p, Schedule& s, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Types sendtypes,
+                   void* recvbuf, CountArray recvcounts, CountArray rdispls, Types recvtypes) {
+  Part *in = nullptr, *out = nullptr;
+  if (int code = check_in_place(p, "receive", recvbuf)) return code;
+  if (int code = typed_blocks(p, s, "receive", recvbuf, recvcounts, rdispls, recvtypes, in)) return code;
+  if (sendbuf == in_place) {
+    list_exchange(s, packed_copy(s, in), in);
+    return success;
+  }
+  if (int code = typed_blocks(p, s, "send", sendbuf, sendcounts, sdispls, sendtypes, out)) return code;
+  list_exchange(s, out, in);
+  return success;
+}
+
+}  // namespace
+
+int alltoall(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
+             Datatype& recvtype, Comm& comm) {
+  return run_collective(p, comm, "Alltoall", [&](Schedule& s) {
+    return make_alltoall(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  });
+}
+
+int ialltoall(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
+              Datatype& recvtype, Comm& comm, Request*& request) {
+  return start_collective(p, comm, "Ialltoall", request, [&](Schedule& s) {
+    return make_alltoall(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  });
+}
+
+int alltoallv(Process& p, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype& sendtype,
+              void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype& recvtype, Comm& comm) {
+  return run_collective(p, comm, "Alltoallv", [&](Schedule& s) {
+    return make_alltoallv(p, s, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  });
+}
+
+int ialltoallv(Process& p, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype& sendtype,
+               void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype& recvtype, Comm& comm, Request*& request) {
+  return start_collective(p, comm, "Ialltoallv", request, [&](Schedule& s) {
+    return make_alltoallv(p, s, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  });
+}
+
+int alltoallw(Process& p, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Types sendtypes, void* recvbuf,
+              CountArray recvcounts, CountArray rdispls, Types recvtypes, Comm& comm) {
+  return run_collective(p, comm, "Alltoallw", [&](Schedule& s) {
+    return make_alltoallw(p, s, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes);
+  });
+}
+
+int ialltoallw(Process& p, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Types sendtypes, void* recvbuf,
+               CountArray recvcounts, CountArray rdispls, Types recvtypes, Comm& comm, Request*& request) {
+  return start_collective(p, comm, "Ialltoallw", request, [&](Schedule& s) {
+    return make_alltoallw(p, s, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes);
+  });
+}
+
+}  // namespace hf::mpi

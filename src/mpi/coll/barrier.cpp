@@ -1,0 +1,30 @@
+// Dissemination: in round k each rank tells the one 2^k further and hears from the one 2^k before.
+#include "mpi/api.hpp"
+#include "mpi/coll/algorithms.hpp"
+#include "mpi/coll/run.hpp"
+
+namespace hf::mpi {
+
+void list_barrier(Schedule& s) {
+  const int size = s.size(), rank = s.rank();
+  for (int distance = 1; distance < size; distance *= 2) {
+    s.send((rank + distance) % size, {});
+    s.wait(s.recv((rank - distance + size) % size, {}));
+  }
+}
+
+int barrier(Process& p, Comm& comm) {
+  return run_collective(p, comm, "Barrier", [](Schedule& s) {
+    list_barrier(s);
+    return success;
+  });
+}
+
+int ibarrier(Process& p, Comm& comm, Request*& request) {
+  return start_collective(p, comm, "Ibarrier", request, [](Schedule& s) {
+    list_barrier(s);
+    return success;
+  });
+}
+
+}  // namespace hf::mpi

@@ -1,0 +1,302 @@
+#include "mpi/coll/schedule.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "mpi/coll/scratch.hpp"
+#include "mpi/process.hpp"
+
+namespace hf::mpi {
+namespace {
+
+constexpr std::size_t block_bytes = 8192;
+
+template <class T>
+void drop(Object* object) {
+  release(static_cast<T*>(object));
+}
+
+}  // namespace
+
+struct Schedule::Block {
+  Block* next;
+  std::size_t bytes;
+};
+
+struct Schedule::Step {
+  enum class Kind : std::uint8_t { send, recv, wait, copy, reduce, call };
+  explicit Step(Kind k) : kind(k) {}
+  Kind kind;
+  bool started = false;
+  Step* next = nullptr;
+  Step* next_operation = nullptr;
+};
+
+namespace {
+
+using Step = Schedule::Step;
+
+struct SendStep final : Step {
+  SendStep() : Step(Kind::send) {}
+  Rank peer;
+  Sequence number;
+  Part part;
+  engine::SendOperation op;
+};
+
+struct RecvStep final : Step {
+  RecvStep() : Step(Kind::recv) {}
+  Rank peer;
+  Sequence number;
+  Part part;
+  engine::RecvOperation op;
+};
+
+struct WaitStep final : Step {
+  WaitStep() : Step(Kind::wait) {}
+  Step* what = nullptr;
+};
+
+struct CopyStep final : Step {
+  CopyStep() : Step(Kind::copy) {}
+  Part from, to;
+};
+
+struct ReduceStep final : Step {
+  ReduceStep() : Step(Kind::reduce) {}
+  const Op* op = nullptr;
+  const void* in = nullptr;
+  void* inout = nullptr;
+  Count count = 0;
+  Datatype* type = nullptr;
+};
+
+struct CallStep final : Step {
+  CallStep() : Step(Kind::call) {}
+  void (*function)(Schedule&, void*) = nullptr;
+  void* argument = nullptr;
+};
+
+bool done(const Step& step) {
+  if (!step.started) return false;
+  return step.kind == Step::Kind::send ? static_cast<const SendStep&>(step).op.done()
+                                       : static_cast<const RecvStep&>(step).op.done();
+}
+
+}  // namespace
+
+Schedule::Schedule(Process& p, Comm& comm, const char* name, const Group& members)
+    : p_(p), comm_(retain(&comm)), members_(retain(const_cast<Group*>(&members))), name_(name) {}
+
+Schedule::~Schedule() {
+  if (started_ && !complete_) p_.engine->remove(*this);
+  for (Temporary* t = temporaries_; t; t = t->next) scratch_give(t->block, t->bytes);
+  for (Kept* k = kept_; k; k = k->next) k->drop(k->object);
+  while (blocks_) {
+    Block* block = blocks_;
+    blocks_ = block->next;
+    scratch_give(reinterpret_cast<std::byte*>(block), block->bytes);
+  }
+  release(const_cast<Group*>(members_));
+  release(comm_);
+}
+
+// ---- memory
+
+void* Schedule::allocate(std::size_t bytes) {
+  bytes = (bytes + 15) & ~std::size_t{15};
+  if (bytes > left_) {
+    const std::size_t size = std::max(block_bytes, bytes + sizeof(Block) + 16);
+    std::byte* memory = scratch_take(size);
+    if (!memory) p_.engine->abort(1, fmt::format("MPI_{}: no memory for its steps ({} bytes)", name_, size));
+    auto* block = new (memory) Block{blocks_, size};
+    blocks_ = block;
+    constexpr std::size_t header = (sizeof(Block) + 15) & ~std::size_t{15};
+    free_ = memory + header;
+    left_ = size - header;
+  }
+  void* taken = free_;
+  free_ += bytes;
+  left_ -= bytes;
+  return taken;
+}
+
+std::byte* Schedule::temporary(std::size_t bytes) {
+  std::byte* block = scratch_take(bytes);
+  if (!block) {
+    refused_bytes_ = std::max(refused_bytes_, bytes);
+    return nullptr;
+  }
+  temporaries_ = new (allocate(sizeof(Temporary))) Temporary{block, bytes, temporaries_};
+  return block;
+}
+
+std::byte* Schedule::temporary(Count count, const Datatype& type) {
+  if (count <= 0) return temporary(1);
+  const Count stride = (count - 1) * type.extent;
+  const Count low = type.true_lb + std::min<Count>(0, stride);
+  const Count high = type.true_lb + type.true_extent + std::max<Count>(0, stride);
+  std::byte* block = temporary(static_cast<std::size_t>(std::max<Count>(1, high - low)));
+  return block ? block - low : nullptr;
+}
+
+void Schedule::keep(Datatype& type) {
+  if (type.predefined) return;
+  kept_ = new (allocate(sizeof(Kept))) Kept{retain(&type), kept_, drop<Datatype>};
+}
+
+void Schedule::keep(Op& op) {
+  if (op.predefined) return;
+  kept_ = new (allocate(sizeof(Kept))) Kept{retain(&op), kept_, drop<Op>};
+}
+
+void Schedule::keep(Comm& comm) {
+  kept_ = new (allocate(sizeof(Kept))) Kept{retain(&comm), kept_, drop<Comm>};
+}
+
+// ---- making the list
+
+Step* Schedule::append(Step* step) {
+  (last_ ? last_->next : first_) = step;
+  last_ = step;
+  if (step->kind == Step::Kind::send || step->kind == Step::Kind::recv) {
+    (last_operation_ ? last_operation_->next_operation : first_operation_) = step;
+    last_operation_ = step;
+  }
+  return step;
+}
+
+Step* Schedule::send(int peer, const Part& part) {
+  auto* step = new (allocate(sizeof(SendStep))) SendStep;
+  step->peer = members_->world(peer);
+  step->number = p_.engine->reserve_send(comm_->collective, step->peer);
+  step->part = part;
+  return append(step);
+}
+
+Step* Schedule::recv(int peer, const Part& part) {
+  auto* step = new (allocate(sizeof(RecvStep))) RecvStep;
+  step->peer = members_->world(peer);
+  step->number = p_.engine->reserve_recv(comm_->collective, step->peer);
+  step->part = part;
+  return append(step);
+}
+
+void Schedule::wait(Step* what) {
+  if (!what) return;
+  auto* step = new (allocate(sizeof(WaitStep))) WaitStep;
+  step->what = what;
+  append(step);
+}
+
+void Schedule::copy(const Part& from, const Part& to) {
+  if (from.bytes != to.bytes) mismatch_ = {true, p_.engine->job().self.value, to.bytes, from.bytes};
+  const std::size_t bytes = std::min(from.bytes, to.bytes);
+  if (bytes == 0) return;
+  auto* step = new (allocate(sizeof(CopyStep))) CopyStep;
+  step->from = from.slice(0, bytes);
+  step->to = to.slice(0, bytes);
+  append(step);
+}
+
+void Schedule::reduce(const Op& op, const void* in, void* inout, Count count, Datatype& type) {
+  if (count == 0) return;
+  auto* step = new (allocate(sizeof(ReduceStep))) ReduceStep;
+  step->op = &op;
+  step->in = in;
+  step->inout = inout;
+  step->count = count;
+  step->type = &type;
+  append(step);
+}
+
+void Schedule::add_call(void (*function)(Schedule&, void*), void* argument) {
+  auto* step = new (allocate(sizeof(CallStep))) CallStep;
+  step->function = function;
+  step->argument = argument;
+  append(step);
+}
+
+// ---- running it
+
+int Schedule::start() {
+  if (refused_bytes_) {
+    complete_ = true;
+    return p_.explain(err_no_mem, fmt::format("MPI_{}: no memory for a temporary buffer of {} bytes", name_, refused_bytes_));
+  }
+  started_ = true;
+  next_ = first_;
+  open_ = first_operation_;
+  if (!progress()) p_.engine->add(*this);
+  return success;
+}
+
+int Schedule::run() {
+  if (refused_bytes_) return start();
+  next_ = first_;
+  open_ = first_operation_;
+  if (!progress()) p_.engine->wait([this] { return progress(); });
+  return error();
+}
+
+bool Schedule::progress() {
+  if (complete_) return true;
+  if (running_) return false;  // from within one of its own steps
+  running_ = true;
+  while (next_ && run_step(*next_)) next_ = next_->next;
+  for (; open_ && done(*open_); open_ = open_->next_operation) note_received(*open_);
+  running_ = false;
+  return complete_ = !next_ && !open_;
+}
+
+bool Schedule::run_step(Step& step) {
+  switch (step.kind) {
+    case Step::Kind::send: {
+      auto& s = static_cast<SendStep&>(step);
+      s.started = true;
+      p_.engine->send_numbered(s.op, comm_->collective, s.peer, s.number, s.part.source());
+      return true;
+    }
+    case Step::Kind::recv: {
+      auto& r = static_cast<RecvStep&>(step);
+      r.started = true;
+      p_.engine->recv_numbered(r.op, comm_->collective, r.peer, r.number, r.part.sink());
+      return true;
+    }
+    case Step::Kind::wait:
+      return done(*static_cast<WaitStep&>(step).what);
+    case Step::Kind::copy:
+      copy_part(static_cast<CopyStep&>(step).from, static_cast<CopyStep&>(step).to);
+      return true;
+    case Step::Kind::reduce: {
+      auto& r = static_cast<ReduceStep&>(step);
+      apply_op(*r.op, r.in, r.inout, r.count, *r.type);
+      return true;
+    }
+    case Step::Kind::call: {
+      auto& c = static_cast<CallStep&>(step);
+      c.function(*this, c.argument);
+      return true;
+    }
+  }
+  return true;
+}
+
+// A message of another length than the program's arguments promised here: they differ between the ranks.
+void Schedule::note_received(const Step& step) {
+  if (step.kind != Step::Kind::recv || mismatch_.wrong) return;
+  const auto& r = static_cast<const RecvStep&>(step);
+  if (r.op.bytes == r.part.bytes) return;
+  mismatch_ = {true, r.peer.value, r.part.bytes, r.op.bytes};
+}
+
+int Schedule::error() {
+  if (!mismatch_.wrong) return success;
+  return p_.explain(err_truncate, fmt::format("MPI_{}: rank {} of the job sent {} bytes where the arguments here expect {}: "
+                                              "counts or types differ between the ranks",
+                                              name_, mismatch_.peer, mismatch_.got, mismatch_.expected));
+}
+
+}  // namespace hf::mpi

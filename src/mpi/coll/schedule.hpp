@@ -1,0 +1,125 @@
+// A collective is a schedule: a list of steps made when it is called, run in order as far as possible whenever the engine
+// progresses. All message numbers are reserved while the list is made (design rule 1), so that they do not depend on when
+// a step runs: both sides of a pair put the messages between them into their lists in the same order. What the list
+// contains is a function of the call's arguments and the communicator alone; no step takes from any source.
+//
+// Sends and receives are started in order and complete by themselves; `wait` holds the list until one is done; the
+// schedule is complete when the list is at its end and every send and receive is done. Reductions and copies are steps,
+// so that their order is fixed as well.
+//
+// The schedule owns its steps and temporary buffers and keeps the objects it works with (communicator, types, operation)
+// alive. It must stay in place from start to completion.
+#pragma once
+#include <cstddef>
+#include <span>
+#include <string>
+#include <type_traits>
+
+#include "engine/engine.hpp"
+#include "mpi/coll/part.hpp"
+#include "mpi/comm.hpp"
+#include "mpi/op.hpp"
+
+namespace hf::mpi {
+
+class Process;
+
+class Schedule final : public engine::Progressable {
+ public:
+  struct Step;
+  // `members`: whom peers of send and recv are ranks of; the messages go through comm's collective context.
+  Schedule(Process& p, Comm& comm, const char* name, const Group& members);
+  Schedule(Process& p, Comm& comm, const char* name) : Schedule(p, comm, name, *comm.group) {}
+  ~Schedule() override;
+  Schedule(const Schedule&) = delete;
+  Schedule& operator=(const Schedule&) = delete;
+
+  Process& process() { return p_; }
+  Comm& comm() { return *comm_; }
+  int rank() const { return members_->self; }
+  int size() const { return members_->size(); }
+
+  // ---- the steps, in the order in which they run
+  Step* send(int peer, const Part& part);
+  Step* recv(int peer, const Part& part);
+  void wait(Step* step);  // null: no wait
+  void copy(const Part& from, const Part& to);
+  // inout[i] = in[i] op inout[i]
+  void reduce(const Op& op, const void* in, void* inout, Count count, Datatype& type);
+  // Calls function(schedule, argument); the argument is kept in place.
+  template <auto function, class Argument>
+  void call(const Argument& argument) {
+    static_assert(std::is_trivially_destructible_v<Argument>);
+    auto* kept = new (allocate(sizeof(Argument))) Argument(argument);
+    add_call([](Schedule& s, void* what) { function(s, *static_cast<Argument*>(what)); }, kept);
+  }
+
+  // ---- memory until the schedule ends
+  // Small arrays that the making of the list needs, zeroed.
+  template <class T>
+  T* array(int n) {
+    static_assert(std::is_trivially_destructible_v<T>);
+    auto* first = static_cast<T*>(allocate(sizeof(T) * static_cast<std::size_t>(n)));
+    for (int i = 0; i < n; ++i) new (first + i) T{};
+    return first;
+  }
+  // Temporary buffers. Without memory the schedule is marked, and its start gives MPI_ERR_NO_MEM.
+  std::byte* temporary(std::size_t bytes);
+  // Room for `count` elements; the address is that of element 0, as programs pass it.
+  std::byte* temporary(Count count, const Datatype& type);
+  void keep(Datatype& type);
+  void keep(Op& op);
+  void keep(Comm& comm);
+
+  // ---- running it
+  int start();     // reports what went wrong while it was made; runs what can run
+  bool progress() override;
+  bool complete() const { return complete_; }
+  int run();       // start and wait until it is complete; its error code
+  int error();     // complete only: the code, with its explanation
+
+ private:
+  struct Block;
+  struct Kept {
+    Object* object;
+    Kept* next;
+    void (*drop)(Object*);
+  };
+  void* allocate(std::size_t bytes);
+  void add_call(void (*function)(Schedule&, void*), void* argument);
+  Step* append(Step* step);
+  bool run_step(Step& step);
+  void note_received(const Step& step);
+
+  Process& p_;
+  Comm* comm_;           // one reference
+  const Group* members_;  // one reference
+  const char* name_;     // of the MPI function, without MPI_
+  Step* first_ = nullptr;
+  Step* last_ = nullptr;
+  Step* next_ = nullptr;          // to run
+  Step* first_operation_ = nullptr;
+  Step* last_operation_ = nullptr;
+  Step* open_ = nullptr;          // first operation not known to be done
+  Block* blocks_ = nullptr;       // newest first
+  std::size_t left_ = 0;          // bytes free in the newest block
+  std::byte* free_ = nullptr;
+  Kept* kept_ = nullptr;
+  struct Temporary {
+    std::byte* block;
+    std::size_t bytes;
+    Temporary* next;
+  };
+  Temporary* temporaries_ = nullptr;
+  std::size_t refused_bytes_ = 0;  // a temporary buffer that could not be had
+  bool started_ = false;
+  bool running_ = false;
+  bool complete_ = false;
+  struct {
+    bool wrong = false;
+    int peer = 0;
+    std::size_t expected = 0, got = 0;
+  } mismatch_;
+};
+
+}  // namespace hf::mpi

@@ -1,0 +1,19 @@
+#include "mpi/comm.hpp"
+
+#include "engine/engine.hpp"
+#include "mpi/context_name.hpp"
+
+namespace hf::mpi {
+
+Comm::~Comm() {
+  if (engine) {
+    engine->close_context(point);
+    engine->close_context(collective);
+    if (creation_open) engine->close_context(context_sibling(point, ContextKind::creation));
+  }
+  release(info);
+  if (errhandler) release(errhandler);
+  release(group);
+}
+
+}  // namespace hf::mpi

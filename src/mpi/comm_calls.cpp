@@ -1,0 +1,124 @@
+// Communicators: what they are and what is attached to them (MPI 5.0, 7.4 and 7.8). How they are made: comm_create.cpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "mpi/api.hpp"
+#include "mpi/comm_hints.hpp"
+#include "mpi/process.hpp"
+
+namespace hf::mpi {
+namespace {
+
+constexpr int ident = 201, congruent = 202, similar = 203, unequal = 204;
+constexpr std::size_t max_object_name = 128;  // with the terminating zero
+
+// The hints that a communicator may be given. Holdfast needs none of them; all are promises of the program.
+constexpr std::array<std::string_view, 5> hints = {
+    "mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length", "mpi_assert_allow_overtaking",
+    "mpi_assert_strict_persistent_collective_ordering"};
+
+int refuse_predefined(Process& p, const Comm& comm, const char* what) {
+  return p.explain(err_comm, fmt::format("{} is predefined and cannot be {}", comm.name, what));
+}
+
+int no_remote(Process& p) {
+  return p.explain(err_comm, "an intracommunicator has no remote group: this needs an intercommunicator");
+}
+
+}  // namespace
+
+int comm_size(Process&, Comm& comm, int& size) {
+  size = comm.size();
+  return success;
+}
+
+int comm_rank(Process&, Comm& comm, int& rank) {
+  rank = comm.rank();
+  return success;
+}
+
+// A copy of its own: a group's handle is freed apart from the communicator's.
+int comm_group(Process&, Comm& comm, Group*& group) {
+  group = new Group;
+  group->members = comm.group->members;
+  group->self = comm.group->self;
+  return success;
+}
+
+int comm_compare(Process&, Comm& comm1, Comm& comm2, int& result) {
+  const auto &a = comm1.group->members, &b = comm2.group->members;
+  if (&comm1 == &comm2) {
+    result = ident;
+  } else if (a == b) {
+    result = congruent;
+  } else {
+    auto x = a, y = b;
+    std::ranges::sort(x);
+    std::ranges::sort(y);
+    result = x == y ? similar : unequal;
+  }
+  return success;
+}
+
+int comm_test_inter(Process&, Comm&, int& flag) {
+  flag = 0;
+  return success;
+}
+
+int comm_remote_size(Process& p, Comm&, int&) { return no_remote(p); }
+int comm_remote_group(Process& p, Comm&, Group*&) { return no_remote(p); }
+
+int comm_set_name(Process&, Comm& comm, const char* comm_name) {
+  comm.name.assign(comm_name, strnlen(comm_name, max_object_name - 1));
+  return success;
+}
+
+int comm_get_name(Process&, Comm* comm, char* comm_name, int& resultlen) {
+  const std::string_view name = comm ? std::string_view(comm->name) : "MPI_COMM_NULL";
+  std::memcpy(comm_name, name.data(), name.size());
+  comm_name[name.size()] = '\0';
+  resultlen = static_cast<int>(name.size());
+  return success;
+}
+
+void add_comm_hints(Comm& comm, const Info& info) {
+  for (const auto& [key, value] : info.entries) {
+    if (std::ranges::find(hints, key) == hints.end()) continue;
+    if (!comm.info) comm.info = new Info;
+    auto& entries = comm.info->entries;
+    auto it = std::ranges::find(entries, key, [](const auto& entry) { return entry.first; });
+    if (it == entries.end()) entries.emplace_back(key, value);
+    else it->second = value;
+  }
+}
+
+int comm_set_info(Process&, Comm& comm, Info* info) {
+  if (info) add_comm_hints(comm, *info);
+  return success;
+}
+
+int comm_get_info(Process&, Comm& comm, Info*& info_used) {
+  info_used = new Info;
+  if (comm.info) info_used->entries = comm.info->entries;
+  return success;
+}
+
+// The object lives until the last operation on it is complete (MPI 5.0, 7.4.3).
+int comm_free(Process& p, Comm*& comm) {
+  if (comm->predefined) return refuse_predefined(p, *comm, "freed");
+  if (int code = delete_attributes(p, *comm)) return code;
+  release(comm);
+  comm = nullptr;
+  return success;
+}
+
+int comm_disconnect(Process& p, Comm*& comm) {
+  if (comm->predefined) return refuse_predefined(p, *comm, "disconnected");
+  if (int code = barrier(p, *comm)) return code;
+  return comm_free(p, comm);
+}
+
+}  // namespace hf::mpi

@@ -1,0 +1,179 @@
+// Start, end and environment of the process (MPI 5.0, chapters 9 and 11).
+#include <fmt/format.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "mpi/api.hpp"
+#include "mpi/buffered_calls.hpp"
+#include "mpi/context_name.hpp"
+#include "mpi/p2p_request.hpp"
+#include "mpi/process.hpp"
+
+namespace hf::mpi {
+namespace {
+
+constexpr int thread_single = 0, thread_funneled = 1024, thread_serialized = 2048, thread_multiple = 4096;
+constexpr std::size_t max_processor_name = 256;
+
+Comm* make_predefined(Process& p, const char* name, std::vector<Rank> members, int self, Context point) {
+  Comm* comm = new Comm;
+  comm->predefined = true;
+  comm->name = name;
+  comm->group = new Group;
+  comm->group->members = std::move(members);
+  comm->group->self = self;
+  comm->point = point;
+  comm->collective = context_sibling(point, ContextKind::collective);
+  comm->engine = p.engine.get();
+  comm->errhandler = &p.errors_are_fatal;
+  ++p.errors_are_fatal.references;
+  p.engine->open_context(comm->point);
+  p.engine->open_context(comm->collective);
+  return comm;
+}
+
+int start_process(Process& p, int level) {
+  if (p.phase != Process::Phase::before_init) {
+    return p.explain(err_other, p.phase == Process::Phase::initialized ? "MPI_Init was called already"
+                                                                       : "MPI_Init after MPI_Finalize");
+  }
+  auto joined = engine::Engine::join();
+  if (!joined) return p.explain(err_other, joined.error().text);
+  p.engine = std::move(*joined);
+  p.main_thread = pthread_self();
+  p.thread_level = level;
+  const engine::JobMap& job = p.engine->job();
+  std::vector<Rank> everyone;
+  for (int rank = 0; rank < job.rank_count; ++rank) everyone.push_back(Rank(rank));
+  p.world = make_predefined(p, "MPI_COMM_WORLD", std::move(everyone), job.self.value, world_context(ContextKind::point));
+  p.self = make_predefined(p, "MPI_COMM_SELF", {job.self}, 0, self_context(job.self, ContextKind::point));
+  complete_info_env(p, level);
+  p.phase = Process::Phase::initialized;
+  p.engine->mark_initialized();
+  return success;
+}
+
+}  // namespace
+
+int init(Process& p, int*, char***) { return start_process(p, thread_single); }
+
+int init_thread(Process& p, int*, char***, int required, int& provided) {
+  if (required != thread_single && required != thread_funneled && required != thread_serialized &&
+      required != thread_multiple) {
+    return p.explain(err_arg, fmt::format("{} is not one of the levels of thread support", required));
+  }
+  if (int code = start_process(p, std::min(required, thread_funneled))) return code;
+  provided = p.thread_level;
+  return success;
+}
+
+int finalize(Process& p) {
+  // The attributes of MPI_COMM_SELF go first, while MPI still works (MPI 5.0, 11.2.4).
+  if (int code = delete_attributes(p, *p.self)) return code;
+  flush_all_buffers(p);
+  if (int code = barrier(p, *p.world)) return code;
+  p.sweep_buried();
+  p.engine->finalize();
+  p.phase = Process::Phase::finalized;
+  return success;
+}
+
+int initialized(Process& p, int& flag) {
+  flag = p.phase != Process::Phase::before_init;
+  return success;
+}
+
+int finalized(Process& p, int& flag) {
+  flag = p.phase == Process::Phase::finalized;
+  return success;
+}
+
+int abort(Process& p, Comm& comm, int errorcode) {
+  p.engine->abort(errorcode, fmt::format("rank {} called MPI_Abort({}, {})", p.engine->job().self.value,
+                                         comm.name.empty() ? "a communicator" : comm.name, errorcode));
+}
+
+int query_thread(Process& p, int& provided) {
+  provided = p.thread_level;
+  return success;
+}
+
+int is_thread_main(Process& p, int& flag) {
+  flag = pthread_equal(p.main_thread, pthread_self()) != 0;
+  return success;
+}
+
+int get_version(Process&, int& version, int& subversion) {
+  version = 5;
+  subversion = 0;
+  return success;
+}
+
+int get_library_version(Process&, char* version, int& resultlen) {
+  constexpr std::string_view text = "Holdfast " HOLDFAST_VERSION " (MPI 5.0, standard ABI)";
+  std::memcpy(version, text.data(), text.size());
+  version[text.size()] = '\0';
+  resultlen = static_cast<int>(text.size());
+  return success;
+}
+
+// Names the node of the original map, so that a rank that was moved says what it said before.
+int get_processor_name(Process& p, char* name, int& resultlen) {
+  char host[max_processor_name] = "";
+  gethostname(host, sizeof host - 1);
+  const engine::JobMap& job = p.engine->job();
+  const bool several = std::ranges::any_of(job.node_of, [&](NodeId node) { return node != job.node_of.front(); });
+  std::string text = several ? fmt::format("{}-node{}", host, job.node.value) : std::string(host);
+  text.resize(std::min(text.size(), max_processor_name - 1));
+  std::memcpy(name, text.c_str(), text.size() + 1);
+  resultlen = static_cast<int>(text.size());
+  return success;
+}
+
+double wtime(Process& p) {
+  if (p.engine) return p.engine->wtime();
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double wtick(Process&) { return 1e-9; }
+
+int alloc_mem(Process& p, Count size, Info* info, void* baseptr) {
+  if (size < 0) return p.explain(err_arg, fmt::format("size {} is negative", size));
+  std::size_t alignment = 64;
+  if (info) {
+    for (const auto& [key, value] : info->entries) {
+      if (key != "mpi_minimum_memory_alignment") continue;
+      const unsigned long wanted = std::strtoul(value.c_str(), nullptr, 10);
+      if (wanted == 0 || (wanted & (wanted - 1)) != 0) {
+        return p.explain(err_info_value, fmt::format("mpi_minimum_memory_alignment={} is not a power of two", value));
+      }
+      alignment = std::max<std::size_t>(alignment, wanted);
+    }
+  }
+  const std::size_t bytes = (static_cast<std::size_t>(size) + alignment) / alignment * alignment;
+  void* memory = std::aligned_alloc(alignment, bytes);
+  if (!memory) return p.explain(err_no_mem, fmt::format("no memory for {} bytes", size));
+  *static_cast<void**>(baseptr) = memory;
+  return success;
+}
+
+int free_mem(Process&, void* base) {
+  std::free(base);
+  return success;
+}
+
+int pcontrol(Process&, int) { return success; }
+
+// The standard leaves the keys to the library; Holdfast restricts no rank to a part of the machine, so there are none.
+int get_hw_resource_info(Process&, Info*& hw_info) {
+  hw_info = new Info;
+  return success;
+}
+
+}  // namespace hf::mpi

@@ -1,0 +1,71 @@
+// The one process object: owns the engine and the predefined objects. Reached only from abi/; everything in mpi/ gets it
+// as its first argument.
+#pragma once
+#include <pthread.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "mpi/buffered.hpp"
+#include "mpi/comm.hpp"
+#include "mpi/error.hpp"
+#include "mpi/error_codes.hpp"
+#include "mpi/fortran_abi.hpp"
+#include "mpi/message.hpp"
+
+namespace hf::mpi {
+
+struct Datatype;
+struct Op;
+struct Request;
+
+class Process {
+ public:
+  Process();
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  enum class Phase { before_init, initialized, finalized } phase = Phase::before_init;
+  std::unique_ptr<engine::Engine> engine;
+  Comm* world = nullptr;  // from MPI_Init on
+  Comm* self = nullptr;
+  int thread_level = 0;      // MPI_THREAD_..., as provided
+  pthread_t main_thread{};   // the one that called MPI_Init
+
+  // Predefined objects that exist from the start.
+  Errhandler errors_are_fatal, errors_abort, errors_return;
+  Message message_no_proc;
+
+  KeyvalTable keyvals;
+  PredefinedAttributes predefined_attributes{};
+  ErrorCodes error_codes;
+
+  // Remembers one line about the error being returned, for the error handler's message; returns the code.
+  int explain(int code, std::string text);
+  std::string take_explanation();
+
+  // Names the communicator whose error handler the error being returned goes to, when the call has none among its
+  // arguments (completion functions). Taken once; null: none was named, MPI_COMM_SELF's is meant (MPI 5.0, 9.3).
+  void blame(Comm* comm);
+  Comm* take_blamed();  // the caller releases it
+
+  // Buffers for buffered sends (MPI 5.0, 3.6).
+  BufferSpaces buffers;
+
+  FortranAbi fortran;
+
+  // Requests freed by the program while active, kept until their operation is done.
+  void bury(Request* request);  // takes the program's reference
+  void sweep_buried();          // drops those that are done
+  bool has_buried() const { return !buried_.empty(); }
+
+ private:
+  std::string explanation_;
+  Comm* blamed_ = nullptr;
+  std::vector<Request*> buried_;
+};
+
+}  // namespace hf::mpi
