@@ -1,0 +1,65 @@
+// Functions that the front end answers by itself.
+#pragma once
+#include "abi/call.hpp"
+#include "mpi/completion.hpp"
+#include "mpi/request.hpp"
+
+namespace hf::abi::front {
+
+// Handles as integers, for Fortran (MPI 5.0, 19.3.4): the handle's number.
+template <class Abi, class Handle>
+int to_int(Handle handle) {
+  return static_cast<int>(Abi::number(handle));
+}
+template <class Abi, class Handle>
+Handle from_int(int number) {
+  return Abi::template handle<Handle>(static_cast<HandleNumber>(number));
+}
+
+// Addresses wrap, as MPI_Aint values of the whole address space do.
+template <class Abi>
+mpi::Count aint_add(mpi::Count base, mpi::Count disp) {
+  return static_cast<mpi::Count>(static_cast<std::uint64_t>(base) + static_cast<std::uint64_t>(disp));
+}
+template <class Abi>
+mpi::Count aint_diff(mpi::Count addr1, mpi::Count addr2) {
+  return static_cast<mpi::Count>(static_cast<std::uint64_t>(addr1) - static_cast<std::uint64_t>(addr2));
+}
+
+template <class Abi>
+int comm_call_errhandler(typename Abi::Comm comm, int errorcode) {
+  Call<Abi> call("MPI_Comm_call_errhandler");
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call_errhandler(call.p, call.function(), *comm_, errorcode);
+}
+
+// A generalized request that is freed before it is complete keeps its number, since MPI_Grequest_complete still has to
+// name it (MPI 5.0, 13.2).
+template <class Abi>
+int request_free(typename Abi::Request* request) {
+  Call<Abi> call("MPI_Request_free");
+  call.address(request, "request");
+  mpi::Request* request_ = request ? call.template object<mpi::Request>(*request, "request") : nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const bool named_later = request_->kind == mpi::Request::Kind::generalized && !request_->done();
+  const int code = mpi::request_free(call.p, request_);
+  if (named_later) {
+    *request = Abi::template handle<typename Abi::Request>(facts<mpi::Request>.null);
+  } else {
+    call.give_back(request, request_, false);
+  }
+  return call.result(code);
+}
+
+template <class Abi>
+int grequest_complete(typename Abi::Request request) {
+  Call<Abi> call("MPI_Grequest_complete");
+  mpi::Request* request_ = call.template object<mpi::Request>(request, "request");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::grequest_complete(call.p, request_);
+  call.give_back(&request, request_, false);
+  return call.result(code);
+}
+
+}  // namespace hf::abi::front

@@ -1,0 +1,92 @@
+// Calls the program's functions with the handles of the front end that they were registered through.
+#pragma once
+#include <algorithm>
+#include <limits>
+
+#include "abi/handles.hpp"
+#include "mpi/datatype.hpp"
+#include "mpi/frontend.hpp"
+#include "mpi/status.hpp"
+
+namespace hf::abi {
+
+// Kinds of Callback::kind.
+inline constexpr int small_form = 0, large_form = 1;
+
+template <class Abi>
+class FrontendOf final : public mpi::Frontend {
+ public:
+  static const FrontendOf& instance() {
+    static const FrontendOf the_frontend;
+    return the_frontend;
+  }
+
+  void call_op(const mpi::Callback& callback, const void* in, void* inout, mpi::Count count,
+               mpi::Datatype& type) const override {
+    auto lent = handles().template lend<typename Abi::Datatype>(type);
+    if (callback.kind == large_form) {
+      function<typename Abi::User_function_c>(callback)(const_cast<void*>(in), inout, &count, &lent.handle);
+      return;
+    }
+    // A function of the small form sees what does not fit an int in several calls.
+    constexpr mpi::Count most = std::numeric_limits<int>::max();
+    for (mpi::Count done = 0; done < count;) {
+      int length = static_cast<int>(std::min(count - done, most));
+      const std::ptrdiff_t offset = static_cast<std::ptrdiff_t>(done * type.extent);
+      function<typename Abi::User_function>(callback)(
+          const_cast<char*>(static_cast<const char*>(in)) + offset, static_cast<char*>(inout) + offset, &length,
+          &lent.handle);
+      done += std::min(count - done, most);
+    }
+  }
+
+  int call_comm_copy_attribute(const mpi::Callback& callback, mpi::Comm& comm, int keyval, void* extra, void* in,
+                               void* out, int* flag) const override {
+    auto lent = handles().template lend<typename Abi::Comm>(comm);
+    return function<typename Abi::Comm_copy_attr_function>(callback)(lent.handle, keyval, extra, in, out, flag);
+  }
+  int call_comm_delete_attribute(const mpi::Callback& callback, mpi::Comm& comm, int keyval, void* value,
+                                 void* extra) const override {
+    auto lent = handles().template lend<typename Abi::Comm>(comm);
+    return function<typename Abi::Comm_delete_attr_function>(callback)(lent.handle, keyval, value, extra);
+  }
+  int call_type_copy_attribute(const mpi::Callback& callback, mpi::Datatype& type, int keyval, void* extra, void* in,
+                               void* out, int* flag) const override {
+    auto lent = handles().template lend<typename Abi::Datatype>(type);
+    return function<typename Abi::Type_copy_attr_function>(callback)(lent.handle, keyval, extra, in, out, flag);
+  }
+  int call_type_delete_attribute(const mpi::Callback& callback, mpi::Datatype& type, int keyval, void* value,
+                                 void* extra) const override {
+    auto lent = handles().template lend<typename Abi::Datatype>(type);
+    return function<typename Abi::Type_delete_attr_function>(callback)(lent.handle, keyval, value, extra);
+  }
+
+  void call_comm_errhandler(const mpi::Callback& callback, mpi::Comm& comm, int* code) const override {
+    auto lent = handles().template lend<typename Abi::Comm>(comm);
+    function<typename Abi::Comm_errhandler_function>(callback)(&lent.handle, code);
+  }
+
+  int call_grequest_query(const mpi::Callback& callback, void* extra, mpi::Status& status) const override {
+    if (!callback) return 0;
+    typename Abi::Status converted{};
+    Abi::store(converted, status, true);
+    const int code = function<typename Abi::Grequest_query_function>(callback)(extra, &converted);
+    status = Abi::load(converted);
+    return code;
+  }
+  int call_grequest_free(const mpi::Callback& callback, void* extra) const override {
+    return callback ? function<typename Abi::Grequest_free_function>(callback)(extra) : 0;
+  }
+  int call_grequest_cancel(const mpi::Callback& callback, void* extra, int complete) const override {
+    return callback ? function<typename Abi::Grequest_cancel_function>(callback)(extra, complete) : 0;
+  }
+
+ private:
+  template <class Function>
+  static Function* function(const mpi::Callback& callback) {
+    return reinterpret_cast<Function*>(callback.function);
+  }
+  static Handles<Abi>& handles() { return Handles<Abi>::instance(); }
+};
+
+}  // namespace hf::abi

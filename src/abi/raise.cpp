@@ -1,0 +1,99 @@
+#include "abi/raise.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <string_view>
+
+#include "mpi/api.hpp"
+#include "mpi/frontend.hpp"
+
+namespace hf::abi {
+namespace {
+
+constexpr std::size_t max_error_string = 512;
+
+std::string describe(mpi::Process& p, int code) {
+  char text[max_error_string] = "";
+  int length = 0;
+  if (mpi::error_string(p, code, text, length) != mpi::success || length <= 0) {
+    p.take_explanation();
+    return fmt::format("error {}", code);
+  }
+  return text;
+}
+
+// Ends the job. The line names the function, the error and what is known about it.
+[[noreturn]] void end_job(mpi::Process& p, const char* function, int code, const std::string& explanation) {
+  std::string line = fmt::format("{} failed: {}", function, describe(p, code));
+  if (!explanation.empty()) line += ": " + explanation;
+  if (p.engine && p.phase == mpi::Process::Phase::initialized) {
+    line = fmt::format("rank {}: {}", p.engine->job().self.value, line);
+    p.engine->abort(code & 0xff ? code & 0xff : 1, line);
+  }
+  std::fflush(nullptr);
+  std::fprintf(stderr, "holdfast: %s\n", line.c_str());
+  std::_Exit(1);
+}
+
+int handle(mpi::Process& p, const char* function, int code, mpi::Comm* comm) {
+  std::string explanation = p.take_explanation();
+  if (!comm) comm = p.self;
+  mpi::Errhandler* handler = comm && comm->errhandler ? comm->errhandler : &p.errors_are_fatal;
+  switch (handler->kind) {
+    case mpi::Errhandler::Kind::errors_return:
+      return code;
+    case mpi::Errhandler::Kind::user: {
+      mpi::retain(handler);  // it may be replaced or freed while it runs
+      int seen = code;
+      handler->function.frontend->call_comm_errhandler(handler->function, *comm, &seen);
+      mpi::release(handler);
+      return code;
+    }
+    case mpi::Errhandler::Kind::errors_are_fatal:
+    case mpi::Errhandler::Kind::errors_abort:
+      break;
+  }
+  end_job(p, function, code, explanation);
+}
+
+}  // namespace
+
+int raise(mpi::Process& p, const char* function, int code, mpi::Comm* comm) {
+  mpi::Comm* blamed = p.take_blamed();
+  code = handle(p, function, code, comm ? comm : blamed);
+  mpi::release(blamed);
+  return code;
+}
+
+int call_errhandler(mpi::Process& p, const char* function, mpi::Comm& comm, int code) {
+  p.explain(code, "the program raised it");
+  handle(p, function, code, &comm);
+  return mpi::success;
+}
+
+void called_outside(mpi::Process& p, const char* function) {
+  const char* when = p.phase == mpi::Process::Phase::before_init ? "before MPI_Init" : "after MPI_Finalize";
+  std::fflush(nullptr);
+  std::fprintf(stderr, "holdfast: %s was called %s\n", function, when);
+  std::_Exit(1);
+}
+
+std::string unsupported_text(const char* function) {
+  return fmt::format("{} is not supported by this version of Holdfast", function);
+}
+
+void note_unsupported(mpi::Process& p, const char* function) {
+  static std::set<std::string_view> noted;
+  if (!noted.insert(function).second) return;
+  const std::string text = unsupported_text(function);
+  if (p.engine && p.phase == mpi::Process::Phase::initialized) {
+    p.engine->note(text);
+  } else {
+    std::fprintf(stderr, "holdfast: %s\n", text.c_str());
+  }
+}
+
+}  // namespace hf::abi

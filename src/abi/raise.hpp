@@ -1,0 +1,26 @@
+// What becomes of an error that an MPI function has found: the error handler of its communicator, or of MPI_COMM_SELF for
+// a call without one (MPI 5.0, 9.3).
+#pragma once
+#include <string>
+
+#include "mpi/process.hpp"
+
+namespace hf::abi {
+
+// Calls the error handler; returns the code that the MPI function returns, if the handler returns at all. `comm` may be
+// null: the one that Process::blame named, else MPI_COMM_SELF. Before MPI_Init every error is fatal.
+[[gnu::cold]] int raise(mpi::Process& p, const char* function, int code, mpi::Comm* comm);
+
+// MPI_Comm_call_errhandler: the handler is called as for an error in `function`; returns MPI_SUCCESS.
+int call_errhandler(mpi::Process& p, const char* function, mpi::Comm& comm, int code);
+
+// The function was called before MPI_Init or after MPI_Finalize and may not be: one line, and the process ends.
+[[noreturn, gnu::cold]] void called_outside(mpi::Process& p, const char* function);
+
+// Tells the user, once per function, what it cannot do, where no error handler does so.
+[[gnu::cold]] void note_unsupported(mpi::Process& p, const char* function);
+
+// The explanation of MPI_ERR_UNSUPPORTED_OPERATION.
+std::string unsupported_text(const char* function);
+
+}  // namespace hf::abi
