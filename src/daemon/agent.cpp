@@ -1,0 +1,265 @@
+#include "daemon/agent.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sodium.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "os/clock.hpp"
+#include "os/process.hpp"
+
+namespace hf::daemon {
+
+Agent::~Agent() = default;
+
+int Agent::run() {
+  // Processes that a rank leaves behind become ours, so that they can be ended and reaped.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::signal(SIGPIPE, SIG_IGN);
+  os::raise_open_file_limit(open_files_);
+  // Ctrl-C is the head's business; an agent ends when the head says so or is gone.
+  Result<os::UniqueFd> signals = os::catch_signals({SIGCHLD, SIGINT, SIGHUP});
+  if (!signals) {
+    fmt::print(stderr, "holdfast: agent: {}\n", signals.error().text);
+    return 1;
+  }
+  signals_ = std::move(*signals);
+  loop_.add(signals_.get(), EPOLLIN, [this](std::uint32_t) {
+    signalfd_siginfo info;
+    while (::read(signals_.get(), &info, sizeof info) == sizeof info) continue;
+    on_children();
+  });
+  if (Result<> connected = connect(); !connected) {
+    fmt::print(stderr, "holdfast: agent: {}\n", connected.error().text);
+    return 1;
+  }
+  loop_.run();
+  return 0;
+}
+
+Result<> Agent::connect() {
+  Result<os::UniqueFd> fd = os::connect_tcp(ticket_.address, ticket_.port);
+  if (!fd) return std::unexpected(fd.error());
+  head_ = std::make_unique<ControlChannel>(
+      loop_, std::move(*fd), [this](ControlKind kind, Bytes payload) { on_frame(kind, payload); },
+      [this] { on_head_gone(); });
+  return {};
+}
+
+void Agent::on_frame(ControlKind kind, Bytes payload) {
+  if (!head_proved_) {
+    if (Challenge challenge; kind == ControlKind::challenge && read_struct(payload, challenge)) {
+      std::memcpy(head_nonce_, challenge.nonce, sizeof head_nonce_);
+      make_nonce(own_nonce_);
+      Answer answer{ticket_.node};
+      std::memcpy(answer.nonce, own_nonce_, sizeof own_nonce_);
+      make_proof(ticket_.key, "agent", ticket_.node, head_nonce_, own_nonce_, answer.proof);
+      return head_->send(ControlKind::answer, answer);
+    }
+    std::uint8_t expected[32];
+    make_proof(ticket_.key, "head", ticket_.node, head_nonce_, own_nonce_, expected);
+    Confirm confirm;
+    if (kind != ControlKind::confirm || !read_struct(payload, confirm) || !same_proof(expected, confirm.proof)) {
+      return on_head_gone();
+    }
+    head_proved_ = true;
+    return head_->set_frame_bytes_max(control_frame_bytes_max);
+  }
+  switch (kind) {
+    case ControlKind::job:
+      return on_job(payload);
+    case ControlKind::nodes:
+      for (wire::NodeEntry node; read_struct(payload, node);) nodes_.push_back(node);
+      return start_all();
+    case ControlKind::board:
+      return on_board_change(payload);
+    case ControlKind::input:
+      return on_input(payload, false);
+    case ControlKind::input_end:
+      return on_input(payload, true);
+    case ControlKind::output_taken:
+      return on_output_taken(payload);
+    case ControlKind::kill_rank:
+      if (RankOnly target; read_struct(payload, target)) on_injected_kill(target.rank);
+      return;
+    case ControlKind::mpi_job:
+      job_is_mpi_ = true;
+      return;
+    case ControlKind::end_job:
+      if (EndJob end; read_struct(payload, end)) end_job(end.grace_ms);
+      return;
+    default:
+      return on_head_gone();  // not our head
+  }
+}
+
+void Agent::on_job(Bytes payload) {
+  if (!decode(payload, job_)) return on_head_gone();
+  if (Result<> prepared = prepare(); !prepared) {
+    fmt::print(stderr, "holdfast: agent of node {}: {}\n", ticket_.node, prepared.error().text);
+    return on_head_gone();
+  }
+  Ready ready;
+  ready.node.address = ticket_.address;
+  ready.node.log_port = log_listener_.port;
+  head_->send(ControlKind::ready, ready);
+}
+
+Result<> Agent::prepare() {
+  Result<Board> board = Board::create(job_.rank_count());
+  if (!board) return std::unexpected(board.error());
+  board_ = std::move(*board);
+  segments_ = std::make_unique<SegmentStore>(
+      job_.rank_count(), SegmentLimits{job_.log_memory_bytes, job_.log_disk_bytes, job_.log_directory,
+                                       choose_segment_bytes(job_.log_memory_bytes)});
+  if (Result<> opened = bootstrap_.open(); !opened) return opened;
+  if (Result<> served = serve_logs(); !served) return served;
+  for (int number = 0; number < job_.rank_count(); ++number) {
+    if (job_.node_of(number) != ticket_.node) continue;
+    auto rank = std::make_unique<LocalRank>(number, job_.restarts_max);
+    LocalRank* self = rank.get();
+    auto on_bytes = [this, self](OutputStream stream, Bytes bytes) { on_output(*self, stream, bytes); };
+    rank->output = std::make_unique<OutputPipe>(loop_, OutputStream::out, on_bytes);
+    rank->error = std::make_unique<OutputPipe>(loop_, OutputStream::error, on_bytes);
+    if (number == 0) {
+      rank->input = std::make_unique<InputFeeder>(loop_, input_, [this](std::uint64_t position) {
+        if (position <= input_taken_) return;  // given again to a later incarnation
+        head_->send(ControlKind::input_taken, OutputTaken{position - input_taken_});
+        input_taken_ = position;
+      });
+    }
+    rank->doorbell.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!rank->doorbell) return fail(fmt::format("cannot make an eventfd: {}", std::strerror(errno)));
+    ranks_.push_back(std::move(rank));
+  }
+  return {};
+}
+
+Result<> Agent::serve_logs() {
+  Result<os::TcpListener> listener = os::listen_tcp(ticket_.address);
+  if (!listener) return std::unexpected(listener.error());
+  log_listener_ = std::move(*listener);
+  LogServerOptions options;
+  options.node = NodeId(ticket_.node);
+  options.rank_count = job_.rank_count();
+  static_assert(sizeof options.job_key == sizeof ticket_.key);
+  std::memcpy(&options.job_key, ticket_.key.data(), sizeof options.job_key);
+  SegmentProvider& provider = *this;
+  log_server_ = std::make_unique<LogServer>(log_listener_.fd.get(), options, provider);
+  loop_.add(log_server_->descriptor(), EPOLLIN, [this](std::uint32_t) {
+    log_server_->poll();
+    std::string line;
+    while (log_server_->poll_report(line)) {
+      if (ranks_.empty()) continue;
+      std::string text = fmt::format("node {}: {}", ticket_.node, line);
+      event(EventKind::note, *ranks_.front(), {1}, bytes_of(text));
+    }
+  });
+  return {};
+}
+
+void Agent::on_head_gone() {
+  if (gone_) return;
+  // Nobody is left to report to: everything of this node ends at once.
+  for (auto& rank : ranks_) {
+    if (rank->alive()) rank->kill_all(SIGKILL);
+  }
+  os::end_all_children();
+  gone_ = true;
+  loop_.stop();
+}
+
+void Agent::on_board_change(Bytes payload) {
+  BoardChange change;
+  if (!read_struct(payload, change) || change.rank < 0 || change.rank >= job_.rank_count()) return;
+  if (change.unprotected != 0) {
+    if (LocalRank* rank = local(change.rank)) rank->unprotected = true;
+    board_.set_unprotected(change.rank);
+    return ring_all();
+  }
+  if (local(change.rank)) return;  // this agent knows better
+  if (change.state != wire::RankState::absent) board_.set_state(change.rank, change.incarnation, change.state);
+  if (change.port != 0) board_.set_address(change.rank, change.incarnation, change.address, change.port);
+  ring_all();
+}
+
+void Agent::on_input(Bytes payload, bool end) {
+  if (Result<> kept = input_.append(payload); !kept) {
+    if (!ranks_.empty()) event_failed(*ranks_.front(), 1, kept.error().text);
+    return;
+  }
+  if (end) input_.end();
+  if (LocalRank* rank = local(0)) rank->input->on_more();
+}
+
+void Agent::on_output_taken(Bytes payload) {
+  OutputTaken taken;
+  if (!read_struct(payload, taken)) return;
+  output_unconfirmed_ -= std::min(taken.bytes, output_unconfirmed_);
+  if (output_paused_ && output_unconfirmed_ <= output_window_bytes / 2) pause_output(false);
+}
+
+void Agent::end_job(std::uint32_t grace_ms) {
+  ending_ = true;
+  loop_.cancel(grace_timer_);
+  for (auto& rank : ranks_) {
+    if (rank->state == LocalRank::State::idle) over(*rank);
+    if (rank->alive()) rank->kill_all(grace_ms > 0 ? SIGTERM : SIGKILL);
+  }
+  if (grace_ms > 0) {
+    grace_timer_ = loop_.at(os::later(os::now(), grace_ms * os::millisecond_ns), [this] { end_job(0); });
+  }
+  finish_if_over();
+}
+
+void Agent::finish_if_over() {
+  if (!ending_ || gone_) return;
+  for (auto& rank : ranks_) {
+    if (rank->state != LocalRank::State::over) return;
+  }
+  os::end_all_children();
+  gone_ = true;
+  head_->send_bytes(ControlKind::gone);
+  head_->flush_blocking();
+  loop_.stop();
+}
+
+void Agent::event(EventKind kind, const LocalRank& rank, std::array<std::uint64_t, 4> v, Bytes text) {
+  head_->send(ControlKind::event, Event{kind, rank.rank, rank.incarnation, 0, os::now().value, v[0], v[1], v[2], v[3]},
+              text);
+}
+
+void Agent::event_failed(const LocalRank& rank, int exit_code, const std::string& text) {
+  event(EventKind::failed, rank, {static_cast<std::uint64_t>(exit_code)}, bytes_of(text));
+}
+
+void Agent::ring_all() {
+  for (auto& rank : ranks_) ::eventfd_write(rank->doorbell.get(), 1);
+}
+
+LocalRank* Agent::local(int number) const {
+  for (auto& rank : ranks_) {
+    if (rank->rank == number) return rank.get();
+  }
+  return nullptr;
+}
+
+int agent_main() {
+  AgentTicket ticket;
+  ssize_t n = ::read(3, &ticket, sizeof ticket);
+  ::close(3);
+  if (n != sizeof ticket) {
+    fmt::print(stderr, "holdfast: the agent is started by 'holdfast run', not by hand\n");
+    return 2;
+  }
+  if (::sodium_init() < 0) return 1;
+  Agent agent(ticket);
+  return agent.run();
+}
+
+}  // namespace hf::daemon

@@ -1,0 +1,118 @@
+// The agent of one node: starts its ranks, sees them die and starts them again, keeps their segments, passes on their
+// output. One poll loop; joined to the head by one TCP connection. The agent's death is its node's (design
+// section 6.1).
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "daemon/board.hpp"
+#include "daemon/bootstrap_server.hpp"
+#include "daemon/control_channel.hpp"
+#include "daemon/job.hpp"
+#include "daemon/local_rank.hpp"
+#include "daemon/log_service/log_server.hpp"
+#include "os/process.hpp"
+#include "os/tcp.hpp"
+
+namespace hf::daemon {
+
+// What the head writes into the pipe that is an agent's descriptor 3.
+struct AgentTicket {
+  JobKey key{};
+  std::uint32_t address = 0;  // of the head
+  std::uint16_t port = 0;
+  std::uint16_t reserved = 0;
+  std::int32_t node = 0;
+};
+
+class Agent : private BootstrapOwner, private SegmentProvider {
+ public:
+  explicit Agent(const AgentTicket& ticket) : ticket_(ticket), bootstrap_(loop_, *this) {}
+  ~Agent() override;
+  int run();  // until the job has ended or the head is gone; an exit code
+
+ private:
+  // ---- agent.cpp: life of the agent, frames of the head
+  Result<> connect();
+  void on_frame(ControlKind kind, Bytes payload);
+  void on_job(Bytes payload);
+  Result<> prepare();
+  Result<> serve_logs();
+  void on_head_gone();
+  void on_board_change(Bytes payload);
+  void on_input(Bytes payload, bool end);
+  void on_output_taken(Bytes payload);
+  void end_job(std::uint32_t grace_ms);
+  void finish_if_over();
+  void event(EventKind kind, const LocalRank& rank, std::array<std::uint64_t, 4> values = {}, Bytes text = {});
+  void event_failed(const LocalRank& rank, int exit_code, const std::string& text);
+  void ring_all();
+  LocalRank* local(int rank) const;
+
+  // ---- agent_ranks.cpp: life of the ranks
+  void start_all();
+  void start(LocalRank& rank);
+  std::expected<pid_t, os::StartError> execute(LocalRank& rank);
+  void on_children();
+  void on_leader_death(LocalRank& rank, int status);
+  void on_mpi_process_death(LocalRank& rank);
+  void kill_rest(LocalRank& rank);
+  void conclude(LocalRank& rank);
+  void judge(LocalRank& rank, int status);
+  void judge_signal(LocalRank& rank, int signal);
+  void restart(LocalRank& rank, int signal, std::uint64_t call);
+  void over(LocalRank& rank);
+  void on_injected_kill(int rank);
+  void check_libraries(LocalRank& rank);
+  void on_output(LocalRank& rank, OutputStream stream, Bytes bytes);
+  void pause_output(bool paused);
+
+  // ---- agent_bootstrap.cpp: BootstrapOwner
+  Result<> may_join(int rank, pid_t process) override;
+  void on_joined(int rank, pid_t process) override;
+  wire::Welcome welcome(int rank) override;
+  std::vector<wire::NodeEntry> nodes() override { return nodes_; }
+  std::vector<wire::RankEntry> ranks() override;
+  int board_fd() override { return board_.read_only_fd(); }
+  int own_control_fd(int rank) override;
+  int doorbell_fd(int rank) override;
+  SegmentStore& segments() override { return *segments_; }
+  void on_exhausted(int rank, const wire::Exhausted& limits) override;
+  void on_told(int rank, wire::BootstrapKind kind, Bytes payload) override;
+  void on_fatal(int rank, const std::string& text) override;
+
+  // ---- agent_bootstrap.cpp: SegmentProvider
+  Bytes control(Rank rank, Incarnation incarnation) override;
+  Bytes segment(Rank rank, Incarnation incarnation, std::uint32_t index) override;
+  bool is_final(Rank rank, Incarnation incarnation) override;
+
+  static constexpr std::uint64_t output_window_bytes = 1u << 20;  // sent to the head and not yet out of the job
+
+  AgentTicket ticket_;
+  os::EventLoop loop_;
+  std::unique_ptr<ControlChannel> head_;
+  std::uint8_t head_nonce_[32] = {}, own_nonce_[32] = {};
+  bool head_proved_ = false;
+  os::UniqueFd signals_;
+  os::TcpListener log_listener_;
+  BootstrapServer bootstrap_;
+  Job job_;
+  std::vector<wire::NodeEntry> nodes_;
+  Board board_;
+  std::unique_ptr<SegmentStore> segments_;
+  std::unique_ptr<LogServer> log_server_;
+  InputKeeper input_;
+  std::uint64_t input_taken_ = 0;
+  std::vector<std::unique_ptr<LocalRank>> ranks_;  // of this node, ascending
+  bool job_is_mpi_ = false;
+  bool ending_ = false, gone_ = false;
+  os::EventLoop::TimerId grace_timer_ = 0;
+  std::uint64_t output_unconfirmed_ = 0;
+  bool output_paused_ = false;
+  rlimit open_files_{};
+};
+
+// `holdfast agent`: reads its ticket from descriptor 3.
+int agent_main();
+
+}  // namespace hf::daemon

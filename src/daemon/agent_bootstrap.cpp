@@ -1,0 +1,176 @@
+#include <fmt/format.h>
+#include <sched.h>
+#include <signal.h>
+
+#include "daemon/agent.hpp"
+#include "os/process.hpp"
+
+namespace hf::daemon {
+
+using wire::BootstrapKind;
+
+namespace {
+
+constexpr std::uint64_t eager_credit_bytes = 256 * 1024;
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+bool descends_from(pid_t process, pid_t ancestor) {
+  for (int i = 0; i < 64 && process > 1; ++i) {
+    if (process == ancestor) return true;
+    process = os::parent_of(process);
+  }
+  return false;
+}
+
+std::string one_line(Bytes text) {
+  std::string out(text_of(text));
+  while (!out.empty() && (out.back() == '\n' || out.back() == '\0')) out.pop_back();
+  for (char& c : out) {
+    if (c == '\n') c = ' ';
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<> Agent::may_join(int number, pid_t process) {
+  LocalRank* rank = local(number);
+  if (!rank || rank->state != LocalRank::State::running) {
+    return fail(fmt::format("rank {} is not running on this node", number));
+  }
+  if (rank->mpi_process != 0) {
+    return fail(fmt::format("rank {} has called MPI_Init in process {} already: one MPI program a rank", number,
+                            rank->mpi_process));
+  }
+  if (::getpgid(process) != rank->leader && !descends_from(process, rank->leader)) {
+    return fail(fmt::format("process {} was not started as rank {}", process, number));
+  }
+  return {};
+}
+
+void Agent::on_joined(int number, pid_t process) {
+  LocalRank& rank = *local(number);
+  rank.mpi_process = process;
+  job_is_mpi_ = true;
+  if (job_.protocol != wire::Protocol::none) segments_->prepare();
+  if (process != rank.leader) {
+    if (Result<os::UniqueFd> pidfd = os::open_pidfd(process)) {
+      rank.mpi_pidfd = std::move(*pidfd);
+      loop_.add(rank.mpi_pidfd.get(), EPOLLIN, [this, &rank](std::uint32_t) { on_mpi_process_death(rank); });
+    } else {
+      rank.mpi_status = SIGKILL;  // gone before its welcome
+      kill_rest(rank);
+    }
+  }
+  event(EventKind::joined, rank);
+}
+
+wire::Welcome Agent::welcome(int number) {
+  const LocalRank& rank = *local(number);
+  wire::Welcome out;
+  out.rank = number;
+  out.incarnation = rank.incarnation;
+  out.rank_count = job_.rank_count();
+  out.node = ticket_.node;
+  out.node_count = job_.node_count;
+  out.app_number = job_.program_of(number);
+  out.protocol = job_.protocol;
+  out.divergence_is_fatal = job_.divergence_is_fatal;
+  out.oversubscribed = job_.rank_count() > usable_cores();  // the nodes of a job are on one machine
+  out.log_segment_bytes = segments_->limits().segment_bytes;
+  out.eager_credit_bytes = eager_credit_bytes;
+  std::memcpy(out.job_key, ticket_.key.data(), sizeof out.job_key);
+  if (rank.incarnation > 0) return out;
+  for (const Injection& injection : job_.injections) {
+    if (injection.rank != number) continue;
+    if (injection.kind == Injection::Kind::at_call && (out.kill_at_call == 0 || injection.call < out.kill_at_call)) {
+      out.kill_at_call = injection.call;
+    }
+    if (injection.kind == Injection::Kind::at_point) injection.point.copy(out.inject, sizeof out.inject - 1);
+  }
+  return out;
+}
+
+std::vector<wire::RankEntry> Agent::ranks() {
+  std::vector<wire::RankEntry> out;
+  for (int rank = 0; rank < job_.rank_count(); ++rank) out.push_back({job_.node_of(rank)});
+  return out;
+}
+
+int Agent::own_control_fd(int number) {
+  return segments_->control_fd(number, local(number)->incarnation);
+}
+
+int Agent::doorbell_fd(int number) {
+  LocalRank* rank = local(number);
+  return rank ? rank->doorbell.get() : -1;
+}
+
+void Agent::on_exhausted(int number, const wire::Exhausted& limits) {
+  event(EventKind::exhausted, *local(number), {limits.memory_limit_bytes, limits.disk_limit_bytes});
+}
+
+void Agent::on_told(int number, BootstrapKind kind, Bytes payload) {
+  LocalRank& rank = *local(number);
+  if (kind == BootstrapKind::listening) {
+    wire::Listening at;
+    if (!read_struct(payload, at)) return;
+    board_.set_address(number, rank.incarnation, at.address, at.port);
+    ring_all();
+    event(EventKind::listening, rank, {std::uint64_t{at.address} << 16 | at.port});
+  } else if (kind == BootstrapKind::initialized) {
+    rank.initialized = true;
+    event(EventKind::initialized, rank);
+  } else if (kind == BootstrapKind::finalized) {
+    rank.finalized = true;
+    event(EventKind::finalized, rank);
+  } else if (kind == BootstrapKind::abort_job) {
+    wire::AbortJob abort;
+    if (!read_struct(payload, abort)) return;
+    int code = abort.exit_code & 0xff;
+    event_failed(rank, code == 0 && abort.exit_code != 0 ? 1 : code,
+                 fmt::format("rank {} aborted the job with code {}: {}", number, abort.exit_code, one_line(payload)));
+  } else if (kind == BootstrapKind::diverged) {
+    wire::Diverged diverged;
+    if (!read_struct(payload, diverged)) return;
+    std::string text = fmt::format("rank {}: replay differs from the log at MPI call {}: {}", number, diverged.call,
+                                   one_line(payload));
+    if (diverged.fatal) return event_failed(rank, 1, text);
+    event(EventKind::diverged, rank, {diverged.call}, bytes_of(text));
+  } else if (kind == BootstrapKind::caught_up) {
+    wire::CaughtUp at;
+    if (!read_struct(payload, at)) return;
+    event(EventKind::caught_up, rank, {at.call, at.messages_replayed, at.sends_suppressed, at.determinants});
+  } else if (kind == BootstrapKind::unprotect) {
+    wire::RankName name;
+    if (!read_struct(payload, name) || name.rank < 0 || name.rank >= job_.rank_count()) return;
+    event(EventKind::unprotect, rank, {static_cast<std::uint64_t>(name.rank)});
+  } else if (kind == BootstrapKind::note) {
+    std::string text = one_line(payload);
+    event(EventKind::note, rank, {}, bytes_of(text));
+  }
+}
+
+void Agent::on_fatal(int number, const std::string& text) {
+  event_failed(*local(number), 1, fmt::format("agent of node {}: {}", ticket_.node, text));
+}
+
+Bytes Agent::control(Rank rank, Incarnation incarnation) {
+  return segments_->control_bytes(rank.value, incarnation.value);
+}
+
+Bytes Agent::segment(Rank rank, Incarnation incarnation, std::uint32_t index) {
+  return segments_->log_bytes(rank.value, incarnation.value, index);
+}
+
+bool Agent::is_final(Rank number, Incarnation incarnation) {
+  LocalRank* rank = local(number.value);
+  return rank && (incarnation.value < rank->incarnation || rank->state == LocalRank::State::over);
+}
+
+}  // namespace hf::daemon

@@ -1,0 +1,261 @@
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "daemon/agent.hpp"
+#include "daemon/foreign_mpi.hpp"
+#include "os/clock.hpp"
+#include "os/process.hpp"
+
+namespace hf::daemon {
+
+using State = LocalRank::State;
+
+namespace {
+
+// When a rank that has not called MPI_Init is looked at for another MPI library, in ms after its start.
+constexpr int library_checks_ms[] = {20, 60, 200, 500, 1000, 3000, 10000};
+constexpr int library_verdict_ms = 500;  // from here on it need not have ended to be judged
+
+}  // namespace
+
+void Agent::start_all() {
+  for (auto& rank : ranks_) {
+    if (!ending_) start(*rank);
+  }
+}
+
+std::expected<pid_t, os::StartError> Agent::execute(LocalRank& rank) {
+  int index = job_.program_of(rank.rank);
+  const Program& program = job_.programs[static_cast<std::size_t>(index)];
+  os::Command command;
+  command.path = program.path;
+  command.arguments = program.arguments;
+  command.environment = program.environment;
+  auto set = [&](const char* name, auto value) { command.environment.push_back(fmt::format("{}={}", name, value)); };
+  set(wire::env_agent, bootstrap_.name());
+  set(wire::env_rank, rank.rank);
+  int first = ranks_.front()->rank;  // a node's ranks are contiguous
+  for (const char* family : {"OMPI_COMM_WORLD", "PMI"}) {
+    set(fmt::format("{}_RANK", family).c_str(), rank.rank);
+    set(fmt::format("{}_SIZE", family).c_str(), job_.rank_count());
+  }
+  set("OMPI_COMM_WORLD_LOCAL_RANK", rank.rank - first);
+  set("OMPI_COMM_WORLD_LOCAL_SIZE", ranks_.size());
+  command.working_directory = program.working_directory;
+  command.randomize_addresses = false;
+  command.parent_death_signal = SIGKILL;
+  command.open_files = open_files_;
+
+  auto pipe_failed = [](const Error& error) { return std::unexpected(os::StartError{EMFILE, error.text}); };
+  Result<os::UniqueFd> input = rank.input ? rank.input->open() : Result<os::UniqueFd>(os::open_null());
+  if (!input) return pipe_failed(input.error());
+  Result<os::UniqueFd> output = rank.output->open();
+  if (!output) return pipe_failed(output.error());
+  Result<os::UniqueFd> error = rank.error->open();
+  if (!error) return pipe_failed(error.error());
+  command.input = input->get();
+  command.output = output->get();
+  command.error = error->get();
+  return os::start_process(command);
+}
+
+void Agent::start(LocalRank& rank) {
+  if (Result<> created = segments_->create_incarnation(rank.rank); !created) {
+    over(rank);
+    return event_failed(rank, 1, created.error().text);
+  }
+  board_.set_state(rank.rank, rank.incarnation, wire::RankState::running);
+  std::expected<pid_t, os::StartError> pid = execute(rank);
+  if (!pid) {
+    over(rank);
+    return event_failed(rank, pid.error().code == ENOENT ? 127 : 126, pid.error().text);
+  }
+  rank.leader = *pid;
+  rank.leader_status.reset();
+  rank.mpi_process = 0;
+  rank.mpi_pidfd.reset();
+  rank.mpi_status.reset();
+  rank.initialized = rank.finalized = false;
+  rank.library_checks = 0;
+  rank.state = State::running;
+  event(EventKind::started, rank, {static_cast<std::uint64_t>(*pid)});
+  ring_all();
+  check_libraries(rank);
+  if (std::exchange(rank.kill_when_started, false)) on_injected_kill(rank.rank);
+}
+
+void Agent::on_children() {
+  for (;;) {
+    siginfo_t info{};
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) break;
+    LocalRank* owner = nullptr;
+    for (auto& rank : ranks_) {
+      if (rank->alive() && rank->leader == info.si_pid && !rank->leader_status) owner = rank.get();
+    }
+    int status = 0;
+    if (owner) {
+      // Its number stays taken until it is reaped: the rest of its group is killed before.
+      status = info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0) : info.si_status;
+      on_leader_death(*owner, status);
+    }
+    ::waitpid(info.si_pid, &status, 0);
+  }
+  for (auto& rank : ranks_) {
+    if (rank->state == State::ending && rank->all_dead()) conclude(*rank);
+  }
+  finish_if_over();
+}
+
+void Agent::on_leader_death(LocalRank& rank, int status) {
+  bootstrap_.drain();  // what it told before it died counts
+  rank.leader_status = status;
+  if (rank.mpi_pidfd) {
+    pollfd look{rank.mpi_pidfd.get(), POLLIN, 0};
+    if (::poll(&look, 1, 0) == 1) on_mpi_process_death(rank);
+  }
+  kill_rest(rank);
+}
+
+void Agent::on_mpi_process_death(LocalRank& rank) {
+  bootstrap_.drain();
+  rank.mpi_status = os::exit_status_of(rank.mpi_pidfd.get(), rank.mpi_process).value_or(SIGKILL);
+  loop_.remove(rank.mpi_pidfd.get());
+  rank.mpi_pidfd.reset();
+  bool clean = WIFEXITED(*rank.mpi_status) && rank.finalized;
+  if (!clean) kill_rest(rank);  // its wrapper must not go on without it
+  if (rank.state == State::ending && rank.all_dead()) conclude(rank);
+}
+
+void Agent::kill_rest(LocalRank& rank) {
+  rank.state = State::ending;
+  loop_.cancel(rank.library_check);
+  rank.kill_all(SIGKILL);
+}
+
+void Agent::conclude(LocalRank& rank) {
+  rank.output->drain();
+  rank.error->drain();
+  if (rank.input) rank.input->close();
+  bootstrap_.close_connection(rank.rank);
+  if (segment::ControlView control = segments_->control(rank.rank, rank.incarnation);
+      control && control.valid(Rank(rank.rank), Incarnation(rank.incarnation))) {
+    event(EventKind::counters, rank, {}, std::as_bytes(std::span(&control.header().counters, 1)));
+  }
+  if (ending_) return over(rank);
+  judge(rank, rank.end_status());
+}
+
+void Agent::judge(LocalRank& rank, int status) {
+  if (WIFSIGNALED(status)) return judge_signal(rank, WTERMSIG(status));
+  over(rank);
+  int code = WEXITSTATUS(status);
+  bool joined = rank.mpi_process != 0;
+  if (!joined && !rank.foreign_library.empty()) {
+    return event_failed(rank, 1,
+                        fmt::format("rank {} uses another MPI library, {}: build the program with Holdfast's mpicc, "
+                                    "or let it find Holdfast's libmpi_abi.so.1",
+                                    rank.rank, rank.foreign_library));
+  }
+  if (code != 0) return event_failed(rank, code, fmt::format("rank {} exited with code {}", rank.rank, code));
+  if (joined && !rank.finalized) {
+    return event_failed(rank, 1, fmt::format("rank {} exited without calling MPI_Finalize", rank.rank));
+  }
+  board_.set_state(rank.rank, rank.incarnation, wire::RankState::finished);
+  ring_all();
+  event(EventKind::exited, rank);
+}
+
+void Agent::judge_signal(LocalRank& rank, int signal) {
+  segment::ControlView control = segments_->control(rank.rank, rank.incarnation);
+  std::uint64_t call = segment::load_acquire(control.header().call);
+  std::string name = os::signal_name(signal);
+  auto end = [&](const std::string& text) {
+    over(rank);
+    event(EventKind::died, rank, {static_cast<std::uint64_t>(signal), call});
+    event_failed(rank, 128 + signal, text);
+  };
+  if (job_.protocol == wire::Protocol::none) {
+    return end(fmt::format("rank {} was killed by {} (protocol none: nothing is recovered)", rank.rank, name));
+  }
+  if (rank.mpi_process == 0 && !job_is_mpi_) {
+    return end(fmt::format("rank {} was killed by {} before any rank called MPI_Init", rank.rank, name));
+  }
+  if (rank.unprotected) {
+    return end(
+        fmt::format("rank {} was killed by {}, and was unprotected: the message logs for it had been given up for "
+                    "lack of room (--log-memory, --log-disk)",
+                    rank.rank, name));
+  }
+  switch (rank.crash_rule.on_death(signal, call)) {
+    case CrashRule::Verdict::faulty:
+      return end(
+          fmt::format("rank {} died by {} in or after its MPI call number {} twice running: the program is faulty",
+                      rank.rank, name, call));
+    case CrashRule::Verdict::too_many:
+      return end(fmt::format("rank {} was killed by {} after {} restarts, the limit (--restarts)", rank.rank, name,
+                             rank.crash_rule.restarts()));
+    case CrashRule::Verdict::restart:
+      return restart(rank, signal, call);
+  }
+}
+
+void Agent::restart(LocalRank& rank, int signal, std::uint64_t call) {
+  event(EventKind::died, rank, {static_cast<std::uint64_t>(signal), call});
+  board_.set_state(rank.rank, rank.incarnation, wire::RankState::dead);
+  ++rank.incarnation;
+  start(rank);
+}
+
+void Agent::over(LocalRank& rank) {
+  rank.state = State::over;
+  loop_.cancel(rank.library_check);
+}
+
+void Agent::on_injected_kill(int number) {
+  LocalRank* rank = local(number);
+  if (!rank || rank->state == State::over || ending_) return;
+  if (rank->state != State::running) {
+    rank->kill_when_started = true;
+    return;
+  }
+  event(EventKind::injected, *rank, {SIGKILL});
+  rank->kill_all(SIGKILL);
+}
+
+void Agent::check_libraries(LocalRank& rank) {
+  if (rank.library_checks > 0) {
+    if (rank.mpi_process != 0 || rank.state != State::running) return;
+    int elapsed_ms = library_checks_ms[rank.library_checks - 1];
+    if (auto found = foreign_mpi_of(rank.leader)) rank.foreign_library = *found;
+    if (!rank.foreign_library.empty() && elapsed_ms >= library_verdict_ms) {
+      return event_failed(rank, 1,
+                          fmt::format("rank {} uses another MPI library, {}: build the program with Holdfast's "
+                                      "mpicc, or let it find Holdfast's libmpi_abi.so.1",
+                                      rank.rank, rank.foreign_library));
+    }
+  }
+  if (rank.library_checks == std::ssize(library_checks_ms)) return;
+  int next_ms = library_checks_ms[rank.library_checks] -
+                (rank.library_checks > 0 ? library_checks_ms[rank.library_checks - 1] : 0);
+  ++rank.library_checks;
+  rank.library_check =
+      loop_.at(os::later(os::now(), next_ms * os::millisecond_ns), [this, &rank] { check_libraries(rank); });
+}
+
+void Agent::on_output(LocalRank& rank, OutputStream stream, Bytes bytes) {
+  head_->send(ControlKind::output, OutputHead{rank.rank, rank.incarnation, stream}, bytes);
+  output_unconfirmed_ += bytes.size();
+  if (!output_paused_ && output_unconfirmed_ >= output_window_bytes) pause_output(true);
+}
+
+void Agent::pause_output(bool paused) {
+  output_paused_ = paused;
+  for (auto& rank : ranks_) {
+    rank->output->pause(paused);
+    rank->error->pause(paused);
+  }
+}
+
+}  // namespace hf::daemon

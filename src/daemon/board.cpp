@@ -1,0 +1,68 @@
+#include "daemon/board.hpp"
+
+#include <atomic>
+#include <new>
+
+#include "os/memory_file.hpp"
+
+namespace hf::daemon {
+namespace {
+
+void store(std::uint64_t& word, std::uint64_t value) {
+  std::atomic_ref<std::uint64_t>(word).store(value, std::memory_order_release);
+}
+
+}  // namespace
+
+Result<Board> Board::create(int rank_count) {
+  std::uint64_t bytes = wire::board_entries_offset + static_cast<std::uint64_t>(rank_count) * sizeof(wire::BoardEntry);
+  Result<os::UniqueFd> file = os::make_memory_file("holdfast-board", bytes);
+  if (!file) return std::unexpected(file.error());
+  Result<os::UniqueFd> read_only = os::reopen_read_only(file->get());
+  if (!read_only) return std::unexpected(read_only.error());
+  Result<os::Mapping> mapping = os::Mapping::map(file->get(), true);
+  if (!mapping) return std::unexpected(mapping.error());
+  Board board;
+  board.mapping_ = std::move(*mapping);
+  board.read_only_ = std::move(*read_only);
+  wire::BoardHeader header;
+  header.rank_count = static_cast<std::uint32_t>(rank_count);
+  std::memcpy(board.mapping_.bytes().data(), &header, sizeof header);
+  return board;
+}
+
+wire::BoardEntry& Board::entry(int rank) const {
+  auto* entries = reinterpret_cast<wire::BoardEntry*>(mapping_.bytes().data() + wire::board_entries_offset);
+  return entries[rank];
+}
+
+std::uint32_t Board::incarnation(int rank) const {
+  return static_cast<std::uint32_t>(entry(rank).incarnation_and_state >> 8);
+}
+
+void Board::set_state(int rank, std::uint32_t incarnation, wire::RankState state) {
+  if (incarnation < this->incarnation(rank)) return;
+  // The address of an older incarnation goes first: no reader may take it for the new one's.
+  if (incarnation > this->incarnation(rank)) store(entry(rank).address_and_port, 0);
+  std::uint64_t flags = entry(rank).incarnation_and_state & wire::board_unprotected;
+  store(entry(rank).incarnation_and_state, std::uint64_t{incarnation} << 8 | flags | static_cast<std::uint32_t>(state));
+  publish();
+}
+
+void Board::set_unprotected(int rank) {
+  store(entry(rank).incarnation_and_state, entry(rank).incarnation_and_state | wire::board_unprotected);
+  publish();
+}
+
+void Board::set_address(int rank, std::uint32_t incarnation, std::uint32_t address, std::uint16_t port) {
+  if (incarnation != this->incarnation(rank)) return;
+  store(entry(rank).address_and_port, std::uint64_t{address} << 16 | port);
+  publish();
+}
+
+void Board::publish() {
+  auto& header = *reinterpret_cast<wire::BoardHeader*>(mapping_.bytes().data());
+  store(header.epoch, header.epoch + 1);
+}
+
+}  // namespace hf::daemon

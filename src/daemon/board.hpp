@@ -1,0 +1,27 @@
+// The board of a node: what its ranks know of every rank of the job (wire/bootstrap.hpp). The agent alone writes it.
+#pragma once
+#include "base/result.hpp"
+#include "os/mapping.hpp"
+#include "os/unique_fd.hpp"
+#include "wire/bootstrap.hpp"
+
+namespace hf::daemon {
+
+class Board {
+ public:
+  static Result<Board> create(int rank_count);
+  int read_only_fd() const { return read_only_.get(); }
+  // Of a new incarnation the address is forgotten. Incarnations never go back: older news is ignored.
+  void set_state(int rank, std::uint32_t incarnation, wire::RankState state);
+  void set_address(int rank, std::uint32_t incarnation, std::uint32_t address, std::uint16_t port);
+  void set_unprotected(int rank);  // for good
+
+ private:
+  std::uint32_t incarnation(int rank) const;
+  wire::BoardEntry& entry(int rank) const;
+  void publish();
+  os::Mapping mapping_;
+  os::UniqueFd read_only_;
+};
+
+}  // namespace hf::daemon

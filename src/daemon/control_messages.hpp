@@ -1,0 +1,99 @@
+// What the head and its agents say to each other, over one TCP connection an agent: frames of a length (u32, of what
+// follows), a ControlKind (u32) and the struct of that kind, some followed by text or bytes to the end of the frame.
+// docs/bootstrap.md has the page. Both ends are the same program: the structs are plain copies of memory.
+#pragma once
+#include <cstdint>
+
+#include "wire/bootstrap.hpp"
+
+namespace hf::daemon {
+
+enum class ControlKind : std::uint32_t {
+  // Opening: each proves that it has the job's key by authenticating both nonces.
+  challenge = 1,  // head -> agent: Challenge
+  answer,         // agent -> head: Answer
+  confirm,        // head -> agent: Confirm
+  // head -> agent
+  job,    // Job (job.hpp)
+  nodes,  // NodeEntry of every node: the agent starts its ranks
+  board,  // BoardChange of a rank elsewhere
+  input,  // bytes for rank 0's stdin
+  input_end,
+  output_taken,  // OutputTaken: so many bytes of output left the job
+  kill_rank,     // RankOnly: fault injection
+  mpi_job,       // some rank has called MPI_Init: a rank killed before its own call is started again
+  end_job,       // EndJob
+  // agent -> head
+  ready,        // Ready: the job is understood, the log port is open
+  output,       // OutputHead, then bytes that a rank wrote
+  input_taken,  // OutputTaken: so many bytes of stdin were passed to rank 0
+  event,        // Event, then text
+  gone,         // all processes of the agent have ended
+};
+
+struct Challenge {
+  std::uint8_t nonce[32] = {};
+};
+struct Answer {
+  std::int32_t node = 0;
+  std::uint8_t nonce[32] = {};
+  std::uint8_t proof[32] = {};
+};
+struct Confirm {
+  std::uint8_t proof[32] = {};
+};
+struct BoardChange {
+  std::int32_t rank = 0;
+  std::uint32_t incarnation = 0;
+  wire::RankState state{};
+  std::uint32_t address = 0;
+  std::uint16_t port = 0;
+  std::uint16_t unprotected = 0;  // 1: only this news: nobody keeps a log for the rank any more
+};
+struct OutputTaken {
+  std::uint64_t bytes = 0;
+};
+struct RankOnly {
+  std::int32_t rank = 0;
+};
+struct EndJob {
+  std::uint32_t grace_ms = 0;  // SIGTERM first; 0: SIGKILL at once
+};
+struct Ready {
+  wire::NodeEntry node;
+};
+enum class OutputStream : std::uint32_t { out = 0, error = 1 };
+struct OutputHead {
+  std::int32_t rank = 0;
+  std::uint32_t incarnation = 0;
+  OutputStream stream{};
+};
+
+// What happened to a rank, with the time of the monotonic clock.
+enum class EventKind : std::uint32_t {
+  started,      // executed; a: process id
+  joined,       // its process has called MPI_Init
+  initialized,  // MPI_Init has returned
+  listening,    // a: address << 16 | port
+  finalized,
+  caught_up,  // a: calls, b: messages replayed, c: sends suppressed, d: determinants
+  injected,   // a kill was carried out; a: signal
+  died,       // will be started again; a: signal, b: MPI call
+  exited,     // cleanly, exit code 0
+  failed,     // ends the job: a: exit code; text: one line
+  note,       // text: one line; a: 1 when it is of the agent, not of the rank
+  diverged,   // not fatal; text
+  counters,   // of an incarnation that ended: Counters follow as text bytes
+  exhausted,  // its log memory and disk are full; a, b: the limits
+  unprotect,  // its logs being full, it gives up those for rank a: that rank is unprotected
+};
+struct Event {
+  EventKind kind{};
+  std::int32_t rank = 0;
+  std::uint32_t incarnation = 0;
+  std::uint32_t reserved = 0;
+  std::int64_t time_ns = 0;
+  std::uint64_t a = 0, b = 0, c = 0, d = 0;
+};
+
+}  // namespace hf::daemon

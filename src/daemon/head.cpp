@@ -1,0 +1,324 @@
+#include "daemon/head.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sodium.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "daemon/report.hpp"
+#include "os/clock.hpp"
+#include "os/process.hpp"
+
+namespace hf::daemon {
+
+Head::Head(RunOptions options)
+    : options_(std::move(options)),
+      job_(options_.job),
+      output_(
+          loop_, job_.rank_count(), options_.label,
+          [this](int rank, std::uint64_t bytes) {
+            int node = job_.node_of(rank);
+            if (agents_.joined(node)) agents_.channel(node).send(ControlKind::output_taken, OutputTaken{bytes});
+          },
+          [this] { end(128 + SIGPIPE, 0); }),
+      input_(loop_,
+             [this](Bytes bytes) {
+               ControlChannel& agent = agents_.channel(job_.node_of(0));
+               agent.send_bytes(bytes.empty() ? ControlKind::input_end : ControlKind::input, bytes);
+             }),
+      agents_(loop_, job_.node_count,
+              {[this](int node) { on_agent_joined(node); },
+               [this](int node, ControlKind kind, Bytes payload) { on_frame(node, kind, payload); },
+               [this](int node) { on_agent_lost(node); }, [this](const std::string& text) { output_.say(text); }}),
+      timeline_(job_.rank_count(), os::now()),
+      kills_(loop_, job_.injections, job_.rank_count(),
+             [this](int rank) { agents_.channel(job_.node_of(rank)).send(ControlKind::kill_rank, RankOnly{rank}); }),
+      nodes_(static_cast<std::size_t>(job_.node_count)),
+      rank_over_(static_cast<std::size_t>(job_.rank_count())),
+      rank_unprotected_(static_cast<std::size_t>(job_.rank_count())),
+      rank_initialized_(static_cast<std::size_t>(job_.rank_count())),
+      node_gone_(static_cast<std::size_t>(job_.node_count)) {}
+
+void Head::greet() {
+  if (!options_.without_effect.empty()) {
+    output_.say(fmt::format("accepted, without effect: {}", fmt::join(options_.without_effect, " ")));
+  }
+  for (const Injection& injection : job_.injections) {
+    if (injection.kind == Injection::Kind::random && !injection.seed_given) {
+      output_.say(fmt::format("kill:random uses seed={}", injection.seed));
+    }
+  }
+  if (!options_.verbose && job_.node_count == 1) return;
+  std::string what = job_.protocol == wire::Protocol::none
+                         ? "protocol none: nothing survives the death of a rank"
+                         : "protocol pessimist, log level process: survives the death of ranks, not of a node";
+  output_.say(fmt::format("{} rank{} on {} node{}, {}", job_.rank_count(), job_.rank_count() == 1 ? "" : "s",
+                          job_.node_count, job_.node_count == 1 ? "" : "s", what));
+}
+
+int Head::run() {
+  // Ranks of an agent that dies become ours, so that they can be ended.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::signal(SIGPIPE, SIG_IGN);
+  Result<os::UniqueFd> signals = os::catch_signals({SIGCHLD, SIGINT, SIGTERM, SIGHUP});
+  if (!signals) {
+    fmt::print(stderr, "holdfast: {}\n", signals.error().text);
+    return 1;
+  }
+  signals_ = std::move(*signals);
+  loop_.add(signals_.get(), EPOLLIN, [this](std::uint32_t) { on_signals(); });
+  greet();
+  if (Result<> started = agents_.start(); !started) {
+    output_.say(started.error().text);
+    end(1, 0);
+  }
+  loop_.run();
+  return finish();
+}
+
+void Head::on_signals() {
+  signalfd_siginfo info;
+  bool child = false;
+  while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
+    int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGCHLD) {
+      child = true;
+      continue;
+    }
+    // The second time at once, and whoever does not read our output is not waited for.
+    if (interrupted_) output_.discard();
+    end(128 + signal, interrupted_ ? 0 : grace_ms);
+    interrupted_ = true;
+  }
+  if (child) on_children();
+}
+
+void Head::on_children() {
+  int status = 0;
+  for (pid_t process; (process = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    int node = agents_.node_of_process(process);
+    agents_.on_process_death(process);
+    if (node < 0 || node_gone_[static_cast<std::size_t>(node)]) continue;
+    // What it had sent before is still in its connection, whose end is seen there.
+    if (agents_.joined(node)) continue;
+    output_.say(fmt::format("the agent of node {} could not start", node));
+    on_agent_lost(node);
+  }
+  finish_if_over();
+}
+
+void Head::on_agent_joined(int node) {
+  std::vector<std::byte> bytes;
+  encode(job_, bytes);
+  agents_.channel(node).send_bytes(ControlKind::job, bytes);
+}
+
+void Head::on_agent_lost(int node) {
+  if (node_gone_[static_cast<std::size_t>(node)]) return;
+  node_gone_[static_cast<std::size_t>(node)] = true;
+  ++nodes_gone_;
+  if (!ended_ && !exit_code_)
+    output_.say(fmt::format("the agent of node {} died: its ranks are lost, the job ends", node));
+  for (int rank = 0; rank < job_.rank_count(); ++rank) {
+    if (job_.node_of(rank) == node) output_.on_over(rank);
+  }
+  end(1, 0);
+}
+
+void Head::on_frame(int node, ControlKind kind, Bytes payload) {
+  switch (kind) {
+    case ControlKind::ready:
+      return on_ready(node, payload);
+    case ControlKind::output:
+      return on_output(payload);
+    case ControlKind::input_taken:
+      if (OutputTaken taken; read_struct(payload, taken)) input_.on_taken(taken.bytes);
+      return;
+    case ControlKind::event:
+      return on_event(payload);
+    case ControlKind::gone:
+      if (!node_gone_[static_cast<std::size_t>(node)]) ++nodes_gone_;
+      node_gone_[static_cast<std::size_t>(node)] = true;
+      for (int rank = 0; rank < job_.rank_count(); ++rank) {
+        if (job_.node_of(rank) == node && !rank_over_[static_cast<std::size_t>(rank)]) output_.on_over(rank);
+      }
+      return finish_if_over();
+    default:
+      return;
+  }
+}
+
+void Head::on_ready(int node, Bytes payload) {
+  Ready ready;
+  if (!read_struct(payload, ready)) return;
+  nodes_[static_cast<std::size_t>(node)] = ready.node;
+  if (++ready_ != job_.node_count || ending_) return;
+  agents_.send_all_bytes(ControlKind::nodes, std::as_bytes(std::span(nodes_)));
+  input_.start();
+}
+
+void Head::on_output(Bytes payload) {
+  OutputHead head;
+  if (!read_struct(payload, head) || head.rank < 0 || head.rank >= job_.rank_count()) return;
+  output_.on_bytes(head.rank, head.stream == OutputStream::error ? OutputStream::error : OutputStream::out, payload);
+}
+
+void Head::on_event(Bytes payload) {
+  Event event;
+  if (!read_struct(payload, event) || event.rank < 0 || event.rank >= job_.rank_count()) return;
+  timeline_.on_event(event, payload);
+  on_rank_event(event, payload);
+}
+
+void Head::on_rank_event(const Event& event, Bytes text) {
+  auto rank = static_cast<std::size_t>(event.rank);
+  switch (event.kind) {
+    case EventKind::started:
+      if (event.incarnation > 0) output_.on_started(event.rank);
+      return publish(event, wire::RankState::running, 0);
+    case EventKind::joined:
+      if (!std::exchange(mpi_job_announced_, true)) agents_.send_all_bytes(ControlKind::mpi_job, {});
+      return;
+    case EventKind::initialized:
+      if (rank_initialized_[rank]) return;
+      rank_initialized_[rank] = true;
+      if (++ranks_initialized_ == job_.rank_count() && !ending_) kills_.start(os::now());
+      return;
+    case EventKind::listening:
+      return publish(event, wire::RankState::absent, event.a);
+    case EventKind::died:
+      if (options_.verbose) {
+        output_.say(fmt::format("rank {} was killed by {} in or after its MPI call number {}", event.rank,
+                                os::signal_name(static_cast<int>(event.a)), event.b));
+      }
+      return publish(event, wire::RankState::dead, 0);
+    case EventKind::exited:
+      publish(event, wire::RankState::finished, 0);
+      output_.on_over(event.rank);
+      kills_.on_rank_over(event.rank);
+      rank_over_[rank] = true;
+      if (++ranks_over_ == job_.rank_count() && !ending_) end(0, 0);
+      return;
+    case EventKind::failed:
+      if (!exit_code_) output_.say(fmt::format("{}; the job ends", text_of(text)));
+      return end(static_cast<int>(event.a), grace_ms);
+    case EventKind::unprotect:
+      return on_unprotect(event);
+    default:
+      return on_note(event, text);
+  }
+}
+
+void Head::on_note(const Event& event, Bytes text) {
+  if (event.kind == EventKind::note) {
+    output_.say(event.a == 1 ? std::string(text_of(text)) : fmt::format("rank {}: {}", event.rank, text_of(text)));
+  } else if (event.kind == EventKind::diverged) {
+    output_.say(std::string(text_of(text)));
+  } else if (event.kind == EventKind::exhausted) {
+    if (!options_.verbose) return;
+    output_.say(fmt::format("rank {}: its message log is full ({} MiB of memory, {} MiB of disk)", event.rank,
+                            event.a >> 20, event.b >> 20));
+  } else if (event.kind == EventKind::caught_up && options_.verbose) {
+    output_.say(fmt::format("rank {} has caught up: {} MPI calls, {} messages replayed", event.rank, event.a, event.b));
+  }
+}
+
+void Head::on_unprotect(const Event& event) {
+  if (event.a >= rank_unprotected_.size() || rank_unprotected_[event.a]) return;
+  rank_unprotected_[event.a] = true;
+  output_.say(
+      fmt::format("rank {} is unprotected from now on, its death would end the job: the message log of rank {} is "
+                  "full (raise --log-memory or --log-disk)",
+                  event.a, event.rank));
+  BoardChange change{static_cast<std::int32_t>(event.a)};
+  change.unprotected = 1;
+  agents_.send_all(ControlKind::board, change);
+}
+
+void Head::publish(const Event& event, wire::RankState state, std::uint64_t address_and_port) {
+  if (job_.node_count == 1) return;
+  BoardChange change{event.rank, event.incarnation, state, static_cast<std::uint32_t>(address_and_port >> 16),
+                     static_cast<std::uint16_t>(address_and_port)};
+  agents_.send_all(ControlKind::board, change);
+}
+
+// The first cause decides the exit code; a shorter grace overrides a longer one.
+void Head::end(int exit_code, std::uint32_t grace) {
+  if (!exit_code_) exit_code_ = exit_code;
+  ending_ = true;
+  input_.stop();
+  kills_.stop();
+  agents_.send_all(ControlKind::end_job, EndJob{grace});
+  // An agent that does not follow is ended with its ranks.
+  loop_.cancel(deadline_);
+  deadline_ = loop_.at(os::later(os::now(), (std::int64_t{grace} + 5000) * os::millisecond_ns), [this] {
+    agents_.kill_all();
+    nodes_gone_ = job_.node_count;
+    finish_if_over();
+  });
+  for (int node = 0; node < job_.node_count; ++node) {
+    if (!agents_.joined(node) && !node_gone_[static_cast<std::size_t>(node)]) {  // has no ranks yet
+      node_gone_[static_cast<std::size_t>(node)] = true;
+      ++nodes_gone_;
+    }
+  }
+  finish_if_over();
+}
+
+// Over: every agent has ended its processes. What is still to be written is waited for, not the agents' own exits.
+void Head::finish_if_over() {
+  if (!ending_ || nodes_gone_ < job_.node_count) return;
+  if (!std::exchange(ended_, true)) {
+    timeline_.on_end(os::now(), *exit_code_);
+    for (const std::string& line : kills_.not_carried_out()) output_.say(line);
+    output_.write_error(summary(timeline_));
+  }
+  if (output_.empty()) return loop_.stop();
+  loop_.cancel(deadline_);
+  deadline_ = loop_.at(os::later(os::now(), 10 * os::millisecond_ns), [this] { finish_if_over(); });
+}
+
+int Head::finish() {
+  // Agents have nothing left to do; whatever else there is below this process ends with it.
+  os::end_all_children();
+  if (!options_.report_path.empty()) write_file(options_.report_path, report_json(timeline_, job_));
+  if (!options_.trace_path.empty()) write_file(options_.trace_path, trace_json(timeline_, job_));
+  return exit_code_.value_or(1);
+}
+
+void Head::write_file(const std::string& path, const std::string& text) {
+  FILE* file = std::fopen(path.c_str(), "we");
+  bool good = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file && std::fclose(file) != 0) good = false;
+  if (!good) {
+    fmt::print(stderr, "holdfast: cannot write {}: {}\n", path, std::strerror(errno));
+    if (exit_code_ == 0) exit_code_ = 1;
+  }
+}
+
+int run_main(const std::vector<std::string>& arguments) {
+  if (::sodium_init() < 0) return 1;
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry; ++entry) environment.emplace_back(*entry);
+  std::error_code code;
+  std::string directory = std::filesystem::current_path(code).string();
+  auto options = parse_run(arguments, environment, directory);
+  if (!options) {
+    fmt::print(stderr, "holdfast: {}\n", options.error().text);
+    return options.error().exit_code;
+  }
+  if (!options->answer.empty()) {
+    fmt::print("{}", options->answer);
+    return 0;
+  }
+  Head head(std::move(*options));
+  return head.run();
+}
+
+}  // namespace hf::daemon

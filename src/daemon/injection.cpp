@@ -1,0 +1,161 @@
+#include "daemon/injection.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+namespace hf::daemon {
+namespace {
+
+using Fields = std::map<std::string, std::string, std::less<>>;
+
+template <class T>
+bool parse_number(std::string_view text, T& out) {
+  auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return code == std::errc() && end == text.data() + text.size();
+}
+
+bool parse_duration(std::string_view text, std::int64_t& ns) {
+  double unit = 1e9;
+  auto ends = [&](std::string_view suffix, double value) {
+    if (!text.ends_with(suffix)) return false;
+    text.remove_suffix(suffix.size());
+    unit = value;
+    return true;
+  };
+  if (!ends("ms", 1e6) && !ends("us", 1e3)) ends("s", 1e9);
+  double value = 0;
+  if (!parse_number(text, value) || !(value >= 0) || value > 1e9) return false;
+  ns = static_cast<std::int64_t>(value * unit);
+  return true;
+}
+
+Result<Injection> parse_random(std::string_view spec, const Fields& fields) {
+  Injection out;
+  out.kind = Injection::Kind::random;
+  out.seed_given = false;
+  for (const auto& [key, value] : fields) {
+    bool good = false;
+    if (key == "random") {
+      good = value.empty();
+    } else if (key == "rate") {
+      std::string_view number = value;
+      if (number.ends_with("/s")) number.remove_suffix(2);
+      good = parse_number(number, out.rate_per_s) && out.rate_per_s > 0;
+    } else if (key == "seed") {
+      good = out.seed_given = parse_number(value, out.seed);
+    } else if (key == "max") {
+      good = parse_number(value, out.kills_max);
+    }
+    if (!good) return fail(fmt::format("--inject {}: '{}' is not understood", spec, key));
+  }
+  if (out.rate_per_s == 0) return fail(fmt::format("--inject {}: kill:random needs a rate, as in rate=4/s", spec));
+  return out;
+}
+
+Result<Injection> parse_kill(std::string_view spec, const Fields& fields, int rank_count) {
+  Injection out;
+  int conditions = 0;
+  bool rank_given = false;
+  for (const auto& [key, value] : fields) {
+    bool good = false;
+    if (key == "rank") {
+      good = rank_given = parse_number(value, out.rank);
+    } else if (key == "at") {
+      out.kind = Injection::Kind::at_time;
+      good = parse_duration(value, out.at_ns);
+      ++conditions;
+    } else if (key == "call") {
+      out.kind = Injection::Kind::at_call;
+      good = parse_number(value, out.call) && out.call > 0;
+      ++conditions;
+    } else if (key == "point") {
+      out.kind = Injection::Kind::at_point;
+      std::size_t colon = value.rfind(':');
+      std::uint64_t pass = 1;
+      good = colon == std::string::npos || (parse_number(std::string_view(value).substr(colon + 1), pass) && pass > 0);
+      std::string name = value.substr(0, colon);
+      good = good && !name.empty() && name.find_first_of("=;,") == std::string::npos;
+      out.point = fmt::format("{}:{}", name, pass);
+      ++conditions;
+    }
+    if (!good) return fail(fmt::format("--inject {}: '{}={}' is not understood", spec, key, value));
+  }
+  if (!rank_given) return fail(fmt::format("--inject {}: which rank? (rank=R, or kill:random)", spec));
+  if (out.rank < 0 || out.rank >= rank_count) {
+    return fail(fmt::format("--inject {}: there is no rank {} in a job of {}", spec, out.rank, rank_count));
+  }
+  if (conditions != 1) return fail(fmt::format("--inject {}: when? exactly one of at=, call= or point=", spec));
+  return out;
+}
+
+Result<Injection> parse_one(std::string_view spec, int rank_count) {
+  constexpr std::string_view verb = "kill:";
+  if (!spec.starts_with(verb)) {
+    return fail(
+        fmt::format("--inject {}: only kill:... is known (kill:rank=R,at=T, kill:rank=R,call=N, "
+                    "kill:rank=R,point=NAME:N, kill:random,rate=R/s)",
+                    spec));
+  }
+  Fields fields;
+  std::string_view rest = spec.substr(verb.size());
+  while (!rest.empty()) {
+    std::string_view field = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(field.size() + 1, rest.size()));
+    std::size_t equals = field.find('=');
+    std::string key(field.substr(0, equals));
+    std::string value(equals == std::string_view::npos ? "" : field.substr(equals + 1));
+    if (!fields.emplace(key, value).second) return fail(fmt::format("--inject {}: '{}' is given twice", spec, key));
+  }
+  return fields.contains("random") ? parse_random(spec, fields) : parse_kill(spec, fields, rank_count);
+}
+
+}  // namespace
+
+Result<> parse_injections(std::string_view text, int rank_count, std::vector<Injection>& out) {
+  while (!text.empty()) {
+    std::string_view spec = text.substr(0, text.find(';'));
+    text.remove_prefix(std::min(spec.size() + 1, text.size()));
+    if (spec.empty()) continue;
+    Result<Injection> injection = parse_one(spec, rank_count);
+    if (!injection) return std::unexpected(injection.error());
+    auto same_rank = [&](const Injection& other) {
+      return other.kind == Injection::Kind::at_point && other.rank == injection->rank;
+    };
+    if (injection->kind == Injection::Kind::at_point && std::ranges::any_of(out, same_rank)) {
+      return fail(fmt::format("--inject {}: rank {} has a point already, and can have one", spec, injection->rank));
+    }
+    out.push_back(std::move(*injection));
+  }
+  return {};
+}
+
+RandomKills::RandomKills(const Injection& injection)
+    : random_(injection.seed), rate_per_s_(injection.rate_per_s), left_(injection.kills_max) {
+  advance();
+}
+
+double RandomKills::uniform() {
+  return static_cast<double>(random_() >> 11) * 0x1p-53;
+}
+
+void RandomKills::advance() {
+  next_ns_ += static_cast<std::int64_t>(-std::log1p(-uniform()) / rate_per_s_ * 1e9);
+}
+
+std::size_t RandomKills::choose(std::size_t running) {
+  std::size_t index = std::min(static_cast<std::size_t>(uniform() * static_cast<double>(running)), running - 1);
+  --left_;
+  advance();
+  return index;
+}
+
+void RandomKills::skip() {
+  uniform();
+  advance();
+}
+
+}  // namespace hf::daemon

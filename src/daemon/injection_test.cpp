@@ -1,0 +1,60 @@
+#include "daemon/injection.hpp"
+
+#include <gtest/gtest.h>
+
+namespace hf::daemon {
+namespace {
+
+TEST(Injection, Words) {
+  std::vector<Injection> out;
+  ASSERT_TRUE(parse_injections("kill:rank=2,at=1.5s;kill:rank=0,call=17;kill:rank=1,point=rendezvous:3", 4, out));
+  ASSERT_TRUE(parse_injections("kill:rank=3,at=20ms", 4, out));
+  ASSERT_TRUE(parse_injections("kill:random,rate=4/s,seed=9,max=5", 4, out));
+  ASSERT_EQ(out.size(), 5u);
+  EXPECT_EQ(out[0].rank, 2);
+  EXPECT_EQ(out[0].at_ns, 1'500'000'000);
+  EXPECT_EQ(out[1].kind, Injection::Kind::at_call);
+  EXPECT_EQ(out[1].call, 17u);
+  EXPECT_EQ(out[2].point, "rendezvous:3");
+  EXPECT_EQ(out[3].at_ns, 20'000'000);
+  EXPECT_EQ(out[4].kind, Injection::Kind::random);
+  EXPECT_EQ(out[4].seed, 9u);
+  EXPECT_EQ(out[4].kills_max, 5u);
+  EXPECT_TRUE(out[4].seed_given);
+}
+
+TEST(Injection, RefusesWhatItDoesNotKnow) {
+  for (const char* bad : {"drop:rank=1", "kill:rank=9,at=1s", "kill:rank=1", "kill:at=1s", "kill:rank=1,at=1s,call=2",
+                          "kill:rank=1,at=soon", "kill:rank=1,call=0", "kill:rank=1,colour=red,at=1s", "kill:random",
+                          "kill:random,rate=-1", "kill:rank=1,rank=1,at=1s", "kill:rank=x,at=1s",
+                          "kill:rank=1,point=:2", "kill:rank=1,point=a;kill:rank=1,point=b"}) {
+    std::vector<Injection> out;
+    EXPECT_FALSE(parse_injections(bad, 4, out)) << bad;
+  }
+}
+
+TEST(Injection, RandomKillsComeFromTheSeed) {
+  Injection spec;
+  spec.rate_per_s = 4;
+  spec.seed = 42;
+  spec.kills_max = 1000;
+  RandomKills left(spec), right(spec);
+  std::int64_t last = 0;
+  std::vector<int> hits(4);
+  int n = 0;
+  while (left.next_at_ns() >= 0) {
+    ASSERT_EQ(left.next_at_ns(), right.next_at_ns());
+    ASSERT_GE(left.next_at_ns(), last);
+    last = left.next_at_ns();
+    std::size_t target = left.choose(4);
+    ASSERT_EQ(target, right.choose(4));
+    ++hits[target];
+    ++n;
+  }
+  EXPECT_EQ(n, 1000);
+  EXPECT_NEAR(static_cast<double>(last) / 1e9, 250, 40);
+  for (int hit : hits) EXPECT_GT(hit, 150);
+}
+
+}  // namespace
+}  // namespace hf::daemon

@@ -1,0 +1,106 @@
+#include "daemon/job.hpp"
+
+namespace hf::daemon {
+namespace {
+
+void put_texts(ByteWriter& out, const std::vector<std::string>& texts) {
+  out.put(static_cast<std::uint32_t>(texts.size()));
+  for (const std::string& text : texts) out.put_text(text);
+}
+
+std::vector<std::string> get_texts(ByteReader& in) {
+  std::vector<std::string> texts;
+  std::uint32_t n = in.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < n && in.ok(); ++i) texts.push_back(in.get_text());
+  return texts;
+}
+
+}  // namespace
+
+int Job::rank_count() const {
+  int n = 0;
+  for (const Program& program : programs) n += program.count;
+  return n;
+}
+
+int Job::program_of(int rank) const {
+  int index = 0;
+  while (rank >= programs[static_cast<std::size_t>(index)].count) {
+    rank -= programs[static_cast<std::size_t>(index)].count;
+    ++index;
+  }
+  return index;
+}
+
+int Job::node_of(int rank) const {
+  int each = rank_count() / node_count, larger = rank_count() % node_count;
+  int in_larger = larger * (each + 1);
+  return rank < in_larger ? rank / (each + 1) : larger + (rank - in_larger) / each;
+}
+
+void encode(const Job& job, std::vector<std::byte>& bytes) {
+  ByteWriter out(bytes);
+  out.put(static_cast<std::uint32_t>(job.programs.size()));
+  for (const Program& program : job.programs) {
+    out.put(program.count);
+    out.put_text(program.path);
+    put_texts(out, program.arguments);
+    put_texts(out, program.environment);
+    out.put_text(program.working_directory);
+  }
+  out.put(job.node_count);
+  out.put(job.protocol);
+  out.put(job.divergence_is_fatal);
+  out.put(job.restarts_max);
+  out.put(job.log_memory_bytes);
+  out.put(job.log_disk_bytes);
+  out.put_text(job.log_directory);
+  out.put(static_cast<std::uint32_t>(job.injections.size()));
+  for (const Injection& injection : job.injections) {
+    out.put(injection.kind);
+    out.put(injection.rank);
+    out.put(injection.at_ns);
+    out.put(injection.call);
+    out.put_text(injection.point);
+    out.put(injection.rate_per_s);
+    out.put(injection.seed);
+    out.put(injection.kills_max);
+  }
+}
+
+bool decode(Bytes bytes, Job& job) {
+  ByteReader in(bytes);
+  std::uint32_t programs = in.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < programs && in.ok(); ++i) {
+    Program program;
+    program.count = in.get<int>();
+    program.path = in.get_text();
+    program.arguments = get_texts(in);
+    program.environment = get_texts(in);
+    program.working_directory = in.get_text();
+    job.programs.push_back(std::move(program));
+  }
+  job.node_count = in.get<int>();
+  job.protocol = in.get<wire::Protocol>();
+  job.divergence_is_fatal = in.get<bool>();
+  job.restarts_max = in.get<int>();
+  job.log_memory_bytes = in.get<std::uint64_t>();
+  job.log_disk_bytes = in.get<std::uint64_t>();
+  job.log_directory = in.get_text();
+  std::uint32_t injections = in.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < injections && in.ok(); ++i) {
+    Injection injection;
+    injection.kind = in.get<Injection::Kind>();
+    injection.rank = in.get<int>();
+    injection.at_ns = in.get<std::int64_t>();
+    injection.call = in.get<std::uint64_t>();
+    injection.point = in.get_text();
+    injection.rate_per_s = in.get<double>();
+    injection.seed = in.get<std::uint64_t>();
+    injection.kills_max = in.get<std::uint64_t>();
+    job.injections.push_back(std::move(injection));
+  }
+  return in.ok() && in.left() == 0;
+}
+
+}  // namespace hf::daemon

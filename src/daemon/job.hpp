@@ -1,0 +1,41 @@
+// What a job is: made by the command line, given by the head to every agent.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "daemon/injection.hpp"
+#include "wire/bootstrap.hpp"
+
+namespace hf::daemon {
+
+struct Program {
+  int count = 1;
+  std::string path;                      // found; absolute or relative to the working directory
+  std::vector<std::string> arguments;    // with argv[0]
+  std::vector<std::string> environment;  // NAME=value, complete but for what differs between ranks
+  std::string working_directory;         // absolute
+};
+
+struct Job {
+  std::vector<Program> programs;
+  int node_count = 1;
+  wire::Protocol protocol = wire::Protocol::pessimist;
+  bool divergence_is_fatal = true;
+  int restarts_max = 20;               // per rank
+  std::uint64_t log_memory_bytes = 0;  // per rank
+  std::uint64_t log_disk_bytes = 0;    // per rank, beyond memory
+  std::string log_directory;
+  std::vector<Injection> injections;
+
+  int rank_count() const;
+  int program_of(int rank) const;
+  // Ranks are dealt out in contiguous blocks, the first ones larger by one where it does not divide.
+  int node_of(int rank) const;
+};
+
+void encode(const Job& job, std::vector<std::byte>& out);
+bool decode(Bytes in, Job& job);
+
+}  // namespace hf::daemon

@@ -1,0 +1,112 @@
+#include "daemon/job_output.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/bytes.hpp"
+#include "os/clock.hpp"
+
+namespace hf::daemon {
+
+JobOutput::JobOutput(os::EventLoop& loop, int rank_count, bool label, std::function<void(int, std::uint64_t)> on_taken,
+                     std::function<void()> on_broken)
+    : loop_(loop),
+      label_(label),
+      on_taken_(std::move(on_taken)),
+      out_(loop, STDOUT_FILENO, std::move(on_broken)),
+      error_(loop, STDERR_FILENO, [] {}),
+      streams_(static_cast<std::size_t>(rank_count) * 2) {}
+
+void JobOutput::on_bytes(int rank, OutputStream kind, Bytes bytes) {
+  Stream& s = stream(rank, kind);
+  s.held += bytes.size();
+  std::string out;
+  s.gate.on_bytes(text_of(bytes), out);
+  pass_on(rank, kind, std::move(out));
+  after(rank, kind);
+}
+
+void JobOutput::after(int rank, OutputStream kind) {
+  Stream& s = stream(rank, kind);
+  if (auto line = s.gate.take_difference()) {
+    say(fmt::format("rank {}: after its restart, line {} of its {} differs from what had been passed on", rank, *line,
+                    kind == OutputStream::out ? "standard output" : "standard error"));
+  }
+  if (!s.gate.has_open_line()) return loop_.cancel(s.timer);
+  if (s.timer != 0) return;
+  s.timer = loop_.at(os::later(os::now(), open_line_ms * os::millisecond_ns), [this, rank, kind] {
+    Stream& self = stream(rank, kind);
+    self.timer = 0;
+    std::string out;
+    self.gate.pass_open_line(out);
+    pass_on(rank, kind, std::move(out));
+  });
+}
+
+// Bytes that were skipped, or wait in the gate (at most OutputGate::open_bytes_max), count as taken at once.
+void JobOutput::pass_on(int rank, OutputStream kind, std::string bytes) {
+  Stream& s = stream(rank, kind);
+  std::uint64_t taken = std::exchange(s.held, 0);
+  if (bytes.empty()) {
+    if (taken > 0) on_taken_(rank, taken);
+    return;
+  }
+  if (label_) bytes = labelled(rank, kind, bytes);
+  OutputWriter& writer = kind == OutputStream::out ? out_ : error_;
+  writer.write(std::move(bytes), [this, rank, taken] {
+    if (taken > 0) on_taken_(rank, taken);
+  });
+}
+
+std::string JobOutput::labelled(int rank, OutputStream kind, std::string_view bytes) {
+  Stream& s = stream(rank, kind);
+  int& owner = open_owner_[static_cast<int>(kind)];
+  std::string out;
+  if (owner >= 0 && owner != rank) {  // another rank's unfinished line stands there
+    out += '\n';
+    stream(owner, kind).line_begins = true;
+  }
+  while (!bytes.empty()) {
+    if (s.line_begins) out += fmt::format("[{}] ", rank);
+    std::string_view line = bytes.substr(0, bytes.find('\n'));
+    s.line_begins = line.size() < bytes.size();
+    bytes.remove_prefix(line.size() + (s.line_begins ? 1 : 0));
+    out += line;
+    if (s.line_begins) out += '\n';
+  }
+  owner = s.line_begins ? -1 : rank;
+  return out;
+}
+
+void JobOutput::on_started(int rank) {
+  for (OutputStream kind : {OutputStream::out, OutputStream::error}) {
+    Stream& s = stream(rank, kind);
+    s.gate.on_restart();
+    pass_on(rank, kind, {});
+    loop_.cancel(s.timer);
+  }
+}
+
+void JobOutput::on_over(int rank) {
+  for (OutputStream kind : {OutputStream::out, OutputStream::error}) {
+    std::string out;
+    stream(rank, kind).gate.on_end(out);
+    pass_on(rank, kind, std::move(out));
+    after(rank, kind);
+  }
+}
+
+void JobOutput::say(const std::string& line) {
+  error_.write(fmt::format("holdfast: {}\n", line));
+}
+
+void JobOutput::write_error(std::string text) {
+  error_.write(std::move(text));
+}
+
+void JobOutput::discard() {
+  out_.discard();
+  error_.discard();
+}
+
+}  // namespace hf::daemon

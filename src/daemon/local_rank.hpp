@@ -1,0 +1,58 @@
+// One rank of this node, over its incarnations: its processes, what is known of the present incarnation, its output.
+#pragma once
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/crash_rule.hpp"
+#include "daemon/rank_stdio.hpp"
+#include "os/event_loop.hpp"
+#include "os/unique_fd.hpp"
+
+namespace hf::daemon {
+
+struct LocalRank {
+  LocalRank(int rank, int restarts_max) : rank(rank), crash_rule(restarts_max) {}
+
+  enum class State {
+    idle,  // not yet started
+    running,
+    ending,  // something of the incarnation has died; the rest is being killed
+    over,    // will not be started again
+  };
+
+  int rank;
+  State state = State::idle;
+  std::uint32_t incarnation = 0;
+  CrashRule crash_rule;
+  os::UniqueFd doorbell;  // one for all incarnations: peers keep it
+
+  // The incarnation: a process group, whose leader the agent started, and the process in it, or below it, that called
+  // MPI_Init.
+  pid_t leader = 0;
+  std::optional<int> leader_status;  // wait status, once dead
+  pid_t mpi_process = 0;             // 0: none has called MPI_Init
+  os::UniqueFd mpi_pidfd;            // only when it is not the leader; closed once its death was seen
+  std::optional<int> mpi_status;
+  bool initialized = false, finalized = false;
+  bool unprotected = false;        // nobody keeps a log for it any more
+  bool kill_when_started = false;  // an injected kill came while it was not running
+
+  std::string foreign_library;  // another MPI that it has loaded
+  os::EventLoop::TimerId library_check = 0;
+  int library_checks = 0;
+
+  std::unique_ptr<OutputPipe> output, error;
+  std::unique_ptr<InputFeeder> input;  // rank 0 only
+
+  bool alive() const { return state == State::running || state == State::ending; }
+  // Everything of the incarnation has ended. Children must have been reaped.
+  bool all_dead() const;
+  void kill_all(int signal) const;
+  // How the incarnation ended: the status of the process that counts.
+  int end_status() const;
+};
+
+}  // namespace hf::daemon

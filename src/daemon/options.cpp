@@ -1,0 +1,315 @@
+#include "daemon/options.hpp"
+
+#include <fmt/format.h>
+#include <sodium.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+#include "os/memory_file.hpp"
+#include "os/process.hpp"
+
+namespace hf::daemon {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// Options of one program (between ':'), and those of the whole job, which may stand anywhere.
+struct Section {
+  int count = 1;
+  std::string directory;
+  Words exported, set_here;
+};
+struct Whole {
+  Words set_everywhere;
+  int nodes = 1;
+  std::string protocol = "pessimist", level = "process", on_divergence = "end";
+  std::string log_memory, log_disk, log_directory;
+  int restarts = 20;
+  Words inject;
+  std::string report, trace;
+  bool label = false, verbose = false, version = false, help = false;
+  Words ignored_flags;
+};
+
+// What mpirun's users type with one dash although it is a word.
+constexpr const char* one_dash_words[] = {
+    "np",   "genv",  "env", "ppn",          "wdir",    "wd",     "mca",           "hostfile", "machinefile", "hosts",
+    "host", "label", "l",   "prepend-rank", "bind-to", "map-by", "oversubscribe", "genvall",  "genvlist",    "perhost"};
+
+struct Habit {
+  const char* name;
+  int arguments;
+};
+constexpr Habit without_effect[] = {
+    {"--oversubscribe", 0}, {"--allow-run-as-root", 0}, {"--bind-to", 1}, {"--map-by", 1},  {"--mca", 2},
+    {"--ppn", 1},           {"--perhost", 1},           {"--genvall", 0}, {"--rank-by", 1}, {"--report-bindings", 0},
+    {"--tag-output", 0},    {"--use-hwthread-cpus", 0}};
+constexpr const char* not_yet[] = {"--hostfile", "--machinefile", "--hosts", "--host", "--genvlist"};
+
+// May be given any number of times, each time with so many values.
+void repeatable(CLI::Option* option, int values = 1) {
+  option->type_size(values)->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(false);
+}
+
+void declare_section(CLI::App& app, Section& section) {
+  app.add_option("-n,--np,-c", section.count, "number of ranks of this program");
+  app.add_option("--wdir,--wd", section.directory, "working directory");
+  repeatable(app.add_option("-x", section.exported, "VAR or VAR=VALUE: environment variable for the ranks"));
+  repeatable(app.add_option("--env", section.set_here, "-env VAR VALUE: for this program"), 2);
+}
+
+void declare_whole(CLI::App& app, Whole& whole) {
+  repeatable(app.add_option("--genv", whole.set_everywhere, "-genv VAR VALUE: for all programs"), 2);
+  app.add_option("--nodes", whole.nodes, "split the ranks over so many agents, joined by TCP only");
+  app.add_option("--protocol", whole.protocol, "none or pessimist (default): what survives the death of a rank");
+  app.add_option("--log-level", whole.level, "process (default): where events are stable");
+  app.add_option("--log-memory", whole.log_memory,
+                 "memory for a rank's message log, as in 512M (default: 1/8 of all "
+                 "memory, shared by the ranks)");
+  app.add_option("--log-disk", whole.log_disk, "disk for a rank's message log beyond that (default: what is free)");
+  app.add_option("--log-dir", whole.log_directory, "where that is (default: $TMPDIR or /var/tmp)");
+  app.add_option("--restarts", whole.restarts, "restarts of a rank before the job is ended (default 20)");
+  app.add_option("--on-divergence", whole.on_divergence, "end (default) or warn: when a replay differs from the log");
+  repeatable(app.add_option("--inject", whole.inject,
+                            "faults on purpose: kill:rank=R,at=1.5s  kill:rank=R,call=N  kill:rank=R,point=NAME:N  "
+                            "kill:random,rate=4/s,seed=S,max=K"));
+  app.add_option("--report", whole.report, "write a report of failures and recoveries as JSON");
+  app.add_option("--trace", whole.trace, "write the timeline in the Chrome/Perfetto trace format");
+  app.add_flag("--label,-l,--prepend-rank", whole.label, "begin each line of output with [rank]");
+  app.add_flag("-v,--verbose", whole.verbose, "say what happens");
+  app.add_flag("--version,-V", whole.version, "print the version");
+  app.add_flag("--help,-h", whole.help, "print this");
+  for (const Habit& habit : without_effect) {
+    std::string name = habit.name;
+    auto seen = [&whole, name](auto&&) {
+      whole.ignored_flags.push_back(name);
+      return true;
+    };
+    if (habit.arguments == 0) {
+      app.add_flag_callback(
+          name, [seen] { seen(0); }, "accepted, without effect");
+    } else {
+      repeatable(app.add_option(name, CLI::callback_t(seen), "accepted, without effect"), habit.arguments);
+    }
+  }
+  for (const char* name : not_yet) {
+    std::string text = name;
+    app.add_option(
+        name, CLI::callback_t([text](const CLI::results_t&) -> bool {
+          throw CLI::ValidationError(fmt::format("{} is not supported yet: all ranks run on this machine", text));
+        }),
+        "not supported yet");
+  }
+}
+
+std::unique_ptr<CLI::App> make_app(Section& section, Whole& whole) {
+  auto app = std::make_unique<CLI::App>("Runs an MPI program whose ranks survive being killed.", "holdfast run");
+  app->set_help_flag();
+  declare_section(*app, section);
+  declare_whole(*app, whole);
+  return app;
+}
+
+std::unexpected<UsageError> usage(std::string text, int code = 2) {
+  return std::unexpected(UsageError{code, std::move(text)});
+}
+
+// One word of options as CLI11 wants it; the option it names, or null.
+CLI::Option* normalize(CLI::App& app, std::string& word) {
+  if (word.starts_with("--")) {
+    std::size_t equals = word.find('=');
+    return app.get_option_no_throw(word.substr(0, equals));
+  }
+  std::string name = word.substr(1);
+  if (std::ranges::find(one_dash_words, name) != std::end(one_dash_words)) {
+    word = "--" + name;
+    return app.get_option_no_throw(word);
+  }
+  return app.get_option_no_throw(word.substr(0, 2));  // -n4 too
+}
+
+// Splits the words from `at` into options and, from the first word that is none, program and arguments up to ':'.
+std::expected<void, UsageError> split(CLI::App& app, const Words& words, std::size_t& at, Words& options,
+                                      Words& program) {
+  while (at < words.size() && words[at].size() > 1 && words[at][0] == '-') {
+    std::string word = words[at++];
+    if (word == "--") break;
+    CLI::Option* option = normalize(app, word);
+    if (!option) return usage(fmt::format("unknown option {} (see holdfast run --help)", words[at - 1]));
+    bool attached = word.starts_with("--") ? word.find('=') != std::string::npos : word.size() > 2;
+    int wanted = std::max(0, option->get_items_expected_min() - (attached ? 1 : 0));
+    if (wanted > 0 && at + static_cast<std::size_t>(wanted) > words.size()) {
+      return usage(fmt::format("option {} needs {}", words[at - 1], wanted == 1 ? "a value" : "two values"));
+    }
+    // A single value is attached, so that one which begins with a dash is not taken for an option.
+    if (wanted == 1 && !attached) word += (word.starts_with("--") ? "=" : "") + words[at++];
+    options.push_back(word);
+    for (int i = 0; i < wanted && wanted > 1; ++i) options.push_back(words[at++]);
+  }
+  while (at < words.size() && words[at] != ":") program.push_back(words[at++]);
+  return {};
+}
+
+std::string lookup(const Words& environment, std::string_view name) {
+  for (const std::string& entry : environment) {
+    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=')
+      return entry.substr(name.size() + 1);
+  }
+  return {};
+}
+
+void set(Words& environment, const std::string& name, const std::string& value) {
+  std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(name + "="); });
+  environment.push_back(name + "=" + value);
+}
+
+Words make_environment(const Words& inherited, const Section& section, const Whole& whole) {
+  Words out = inherited;
+  std::erase_if(out, [](const std::string& entry) {
+    return entry.starts_with("HOLDFAST_AGENT=") || entry.starts_with("HOLDFAST_RANK=") ||
+           entry.starts_with("OMPI_COMM_WORLD_") || entry.starts_with("PMI_");
+  });
+  for (std::size_t i = 0; i + 1 < whole.set_everywhere.size(); i += 2)
+    set(out, whole.set_everywhere[i], whole.set_everywhere[i + 1]);
+  for (std::size_t i = 0; i + 1 < section.set_here.size(); i += 2)
+    set(out, section.set_here[i], section.set_here[i + 1]);
+  for (const std::string& entry : section.exported) {
+    std::size_t equals = entry.find('=');  // without a value: the environment is passed on anyway
+    if (equals != std::string::npos) set(out, entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  // Hashes of strings differ between two starts of Python otherwise, and with them the order of sets.
+  if (lookup(out, "PYTHONHASHSEED").empty()) set(out, "PYTHONHASHSEED", "0");
+  return out;
+}
+
+std::expected<Program, UsageError> make_program(const Section& section, const Whole& whole, const Words& words,
+                                                const Words& environment, const std::string& directory) {
+  if (words.empty()) return usage("which program? (holdfast run -n 4 ./program arguments)");
+  if (section.count < 1) return usage(fmt::format("-n {}: a job needs at least one rank", section.count));
+  if (section.count > 4096)
+    return usage(fmt::format("-n {}: more than 4096 ranks on one machine are not supported", section.count));
+  Program out;
+  out.count = section.count;
+  out.arguments = words;
+  out.environment = make_environment(environment, section, whole);
+  out.working_directory = section.directory.empty()     ? directory
+                          : section.directory[0] == '/' ? section.directory
+                                                        : directory + "/" + section.directory;
+  std::string path = lookup(out.environment, "PATH");
+  auto found = os::find_program(words[0], out.working_directory, path.empty() ? nullptr : path.c_str());
+  if (!found) return usage(found.error().text, found.error().code == ENOENT ? 127 : 126);
+  out.path = *found;
+  return out;
+}
+
+std::expected<void, UsageError> fill_job(const Whole& whole, const Words& environment, Job& job) {
+  job.node_count = whole.nodes;
+  if (whole.nodes < 1 || whole.nodes > 256) return usage(fmt::format("--nodes {}: 1 to 256", whole.nodes));
+  if (whole.protocol == "none") {
+    job.protocol = wire::Protocol::none;
+  } else if (whole.protocol != "pessimist") {
+    return usage(fmt::format("--protocol {}: none or pessimist", whole.protocol));
+  }
+  if (whole.level != "process") {
+    return usage(whole.level == "node" || whole.level == "disk"
+                     ? fmt::format("--log-level {} is not supported yet: only process", whole.level)
+                     : fmt::format("--log-level {}: only process is known", whole.level));
+  }
+  if (whole.on_divergence != "end" && whole.on_divergence != "warn") {
+    return usage(fmt::format("--on-divergence {}: end or warn", whole.on_divergence));
+  }
+  job.divergence_is_fatal = whole.on_divergence == "end";
+  if (whole.restarts < 0) return usage(fmt::format("--restarts {}: 0 or more", whole.restarts));
+  job.restarts_max = whole.restarts;
+  auto ranks = static_cast<std::uint64_t>(job.rank_count());
+  job.log_memory_bytes = std::max<std::uint64_t>(32u << 20, os::physical_memory_bytes() / 8 / ranks);
+  job.log_disk_bytes = UINT64_MAX / 2;
+  std::string temporary = lookup(environment, "TMPDIR");
+  job.log_directory = !whole.log_directory.empty() ? whole.log_directory : temporary.empty() ? "/var/tmp" : temporary;
+  for (auto [text, bytes] :
+       {std::pair(&whole.log_memory, &job.log_memory_bytes), std::pair(&whole.log_disk, &job.log_disk_bytes)}) {
+    if (text->empty()) continue;
+    Result<std::uint64_t> size = parse_size(*text);
+    if (!size)
+      return usage(fmt::format("{}: {}", text == &whole.log_memory ? "--log-memory" : "--log-disk", size.error().text));
+    *bytes = *size;
+  }
+  for (const std::string& text : whole.inject) {
+    if (Result<> parsed = parse_injections(text, job.rank_count(), job.injections); !parsed)
+      return usage(parsed.error().text);
+  }
+  for (Injection& injection : job.injections) {
+    if (injection.kind == Injection::Kind::random && !injection.seed_given) injection.seed = randombytes_random();
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::uint64_t> parse_size(const std::string& text) {
+  double value = 0;
+  auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  std::string unit(end, text.data() + text.size());
+  for (char& c : unit) c = static_cast<char>(std::toupper(c));
+  if (unit.ends_with("IB")) unit.resize(unit.size() - 2);
+  if (unit.ends_with("B")) unit.pop_back();
+  constexpr std::string_view units = "KMGT";
+  std::size_t power = unit.empty() ? 0 : units.find(unit) + 1;
+  if (code != std::errc() || !(value >= 0) || unit.size() > 1 || (power == 0 && !unit.empty()) || value > 1e15) {
+    return fail(fmt::format("'{}' is not a size (as 64M, 1.5G or a number of bytes)", text));
+  }
+  for (std::size_t i = 0; i < power; ++i) value *= 1024;
+  return static_cast<std::uint64_t>(value);
+}
+
+std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words& environment,
+                                                const std::string& directory) {
+  RunOptions out;
+  Whole whole;
+  std::vector<std::pair<Section, Words>> sections;
+  std::size_t at = 0;
+  do {
+    Section section;
+    Words options, program;
+    auto app = make_app(section, whole);
+    if (auto done = split(*app, words, at, options, program); !done) return std::unexpected(done.error());
+    std::reverse(options.begin(), options.end());
+    try {
+      app->parse(options);
+    } catch (const CLI::Error& error) {
+      return usage(error.what());
+    }
+    if (whole.help) {
+      out.answer = app->help();
+      return out;
+    }
+    if (whole.version) {
+      out.answer = fmt::format("holdfast {}\n", HOLDFAST_VERSION);
+      return out;
+    }
+    sections.emplace_back(std::move(section), std::move(program));
+  } while (at++ < words.size());  // over the ':'
+  for (auto& [section, program] : sections) {
+    auto made = make_program(section, whole, program, environment, directory);
+    if (!made) return std::unexpected(made.error());
+    out.job.programs.push_back(std::move(*made));
+  }
+  if (auto filled = fill_job(whole, environment, out.job); !filled) return std::unexpected(filled.error());
+  out.label = whole.label;
+  out.verbose = whole.verbose;
+  auto absolute = [&](const std::string& path) {
+    return path.empty() || path[0] == '/' ? path : directory + "/" + path;
+  };
+  out.report_path = absolute(whole.report);
+  out.trace_path = absolute(whole.trace);
+  std::ranges::sort(whole.ignored_flags);
+  auto repeated = std::ranges::unique(whole.ignored_flags);
+  whole.ignored_flags.erase(repeated.begin(), repeated.end());
+  out.without_effect = whole.ignored_flags;
+  return out;
+}
+
+}  // namespace hf::daemon

@@ -1,0 +1,33 @@
+// The command line of `holdfast run`, as users of mpirun and mpiexec type it, made into a Job.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "daemon/job.hpp"
+
+namespace hf::daemon {
+
+struct RunOptions {
+  Job job;
+  bool label = false;
+  bool verbose = false;
+  std::string report_path, trace_path;
+  std::vector<std::string> without_effect;  // options that were accepted and mean nothing here
+  std::string answer;                       // --help, --version: print this and exit 0
+};
+
+struct UsageError {
+  int exit_code = 2;  // 2 usage, 126 not executable, 127 not found
+  std::string text;
+};
+
+// `arguments` without the command's name; `environment` as in environ; `directory`: the current one, absolute.
+std::expected<RunOptions, UsageError> parse_run(const std::vector<std::string>& arguments,
+                                                const std::vector<std::string>& environment,
+                                                const std::string& directory);
+
+// "64M", "1.5G", "4096": bytes.
+Result<std::uint64_t> parse_size(const std::string& text);
+
+}  // namespace hf::daemon

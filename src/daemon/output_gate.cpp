@@ -1,0 +1,94 @@
+#include "daemon/output_gate.hpp"
+
+#include <utility>
+
+namespace hf::daemon {
+
+void OutputGate::differs() {
+  if (!std::exchange(difference_seen_, true)) difference_ = lines_ + 1;
+}
+
+std::optional<std::uint64_t> OutputGate::take_difference() {
+  return std::exchange(difference_, std::nullopt);
+}
+
+void OutputGate::end_line() {
+  ++lines_;
+  line_bytes_ = 0;
+  XXH3_64bits_reset(&line_);
+}
+
+// `segment` begins before the position passed on. Takes what is to be skipped of it, and returns the rest.
+std::string_view OutputGate::skip(std::string_view segment, bool ends, std::string& pass_on) {
+  if (lines_ < passed_lines_) {
+    XXH3_64bits_update(&line_, segment.data(), segment.size());
+    line_bytes_ += segment.size();
+    if (ends) {
+      if (!replay_.check(hashes_, XXH3_64bits_digest(&line_))) differs();
+      end_line();
+    }
+    return {};
+  }
+  std::size_t n = std::min<std::size_t>(segment.size(), passed_open_ - line_bytes_);
+  XXH3_64bits_update(&line_, segment.data(), n);
+  line_bytes_ += n;
+  if (ends && n == segment.size()) {  // the line was longer before: what was passed on of it is ended here
+    differs();
+    pass_on += '\n';
+    hashes_.append(XXH3_64bits_digest(&line_));
+    ++passed_lines_;
+    passed_open_ = 0;
+    end_line();
+  } else if (line_bytes_ == passed_open_ && XXH3_64bits_digest(&line_) != passed_open_hash_) {
+    differs();
+  }
+  return segment.substr(n);
+}
+
+void OutputGate::on_bytes(std::string_view in, std::string& pass_on) {
+  while (!in.empty()) {
+    std::size_t newline = in.find('\n');
+    bool ends = newline != std::string_view::npos;
+    std::string_view segment = in.substr(0, ends ? newline + 1 : in.size());
+    in.remove_prefix(segment.size());
+    if (lines_ < passed_lines_ || line_bytes_ < passed_open_) segment = skip(segment, ends, pass_on);
+    if (segment.empty()) continue;
+    XXH3_64bits_update(&line_, segment.data(), segment.size());
+    line_bytes_ += segment.size();
+    if (ends) {
+      pass_on += open_;
+      pass_on += segment;
+      open_.clear();
+      hashes_.append(XXH3_64bits_digest(&line_));
+      ++passed_lines_;
+      passed_open_ = 0;
+      end_line();
+    } else {
+      open_ += segment;
+      if (open_.size() >= open_bytes_max) pass_open_line(pass_on);
+    }
+  }
+}
+
+void OutputGate::pass_open_line(std::string& pass_on) {
+  if (open_.empty()) return;
+  pass_on += open_;
+  open_.clear();
+  passed_open_ = line_bytes_;
+  passed_open_hash_ = XXH3_64bits_digest(&line_);
+}
+
+void OutputGate::on_restart() {
+  open_.clear();
+  lines_ = 0;
+  line_bytes_ = 0;
+  XXH3_64bits_reset(&line_);
+  replay_ = {};
+}
+
+void OutputGate::on_end(std::string& pass_on) {
+  pass_open_line(pass_on);
+  if (lines_ < passed_lines_ || line_bytes_ < passed_open_) differs();
+}
+
+}  // namespace hf::daemon

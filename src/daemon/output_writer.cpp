@@ -1,0 +1,70 @@
+#include "daemon/output_writer.hpp"
+
+#include <limits.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace hf::daemon {
+
+OutputWriter::OutputWriter(os::EventLoop& loop, int fd, std::function<void()> on_broken)
+    : loop_(loop), fd_(fd), on_broken_(std::move(on_broken)) {
+  struct stat status {};
+  // The descriptor is shared with others and so is not made non-blocking: a pipe or terminal that polls as writable
+  // takes PIPE_BUF bytes without waiting; a file takes all.
+  pollable_ = ::fstat(fd, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+OutputWriter::~OutputWriter() {
+  wait_for_room(false);
+}
+
+void OutputWriter::write(std::string bytes, std::function<void()> on_written) {
+  queue_.push_back({std::move(bytes), std::move(on_written)});
+  if (!waiting_) flush();
+}
+
+void OutputWriter::wait_for_room(bool wait) {
+  if (std::exchange(waiting_, wait) == wait) return;
+  if (!wait) return loop_.remove(fd_);
+  if (!loop_.add(fd_, EPOLLOUT, [this](std::uint32_t) { flush(); })) pollable_ = waiting_ = false;
+}
+
+void OutputWriter::discard() {
+  broken_ = true;
+  flush();
+}
+
+void OutputWriter::flush() {
+  while (!queue_.empty()) {
+    Piece& piece = queue_.front();
+    std::size_t left = piece.bytes.size() - written_;
+    if (left > 0 && !broken_) {
+      if (pollable_) {
+        pollfd look{fd_, POLLOUT, 0};
+        if (::poll(&look, 1, 0) == 0) return wait_for_room(true);
+        left = std::min<std::size_t>(left, PIPE_BUF);
+      }
+      ssize_t n = ::write(fd_, piece.bytes.data() + written_, left);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) return wait_for_room(true);
+      if (n < 0) {
+        broken_ = true;
+        on_broken_();
+        continue;
+      }
+      written_ += static_cast<std::size_t>(n);
+      continue;
+    }
+    auto done = std::move(piece.on_written);
+    queue_.pop_front();
+    written_ = 0;
+    if (done) done();
+  }
+  wait_for_room(false);
+}
+
+}  // namespace hf::daemon

@@ -1,0 +1,201 @@
+#include "daemon/report.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "os/process.hpp"
+
+namespace hf::daemon {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string milliseconds(std::optional<std::int64_t> ns) {
+  return ns ? fmt::format("{:.1f} ms", static_cast<double>(*ns) / 1e6) : "-";
+}
+
+Json seconds(std::optional<std::int64_t> ns) {
+  return ns ? Json(static_cast<double>(*ns) / 1e9) : Json(nullptr);
+}
+
+struct Totals {
+  segment::Counters sum{};
+  std::uint64_t replayed = 0;
+};
+
+Totals totals(const RankRecord& rank) {
+  Totals out;
+  for (const IncarnationRecord& r : rank.incarnations) {
+    out.replayed += r.messages_replayed;
+    if (!r.counters) continue;
+    const segment::Counters& c = *r.counters;
+    out.sum.messages_sent += c.messages_sent;
+    out.sum.bytes_sent += c.bytes_sent;
+    out.sum.messages_logged += c.messages_logged;
+    out.sum.bytes_logged += c.bytes_logged;
+    out.sum.messages_received += c.messages_received;
+    out.sum.bytes_received += c.bytes_received;
+    out.sum.bytes_unprotected += c.bytes_unprotected;
+    out.sum.determinants += c.determinants;
+    out.sum.messages_replayed += c.messages_replayed;
+    out.sum.sends_suppressed += c.sends_suppressed;
+  }
+  return out;
+}
+
+Json counters_json(const segment::Counters& c) {
+  return {{"messages_sent", c.messages_sent},         {"bytes_sent", c.bytes_sent},
+          {"messages_logged", c.messages_logged},     {"bytes_logged", c.bytes_logged},
+          {"messages_received", c.messages_received}, {"bytes_received", c.bytes_received},
+          {"bytes_unprotected", c.bytes_unprotected}, {"determinants", c.determinants},
+          {"messages_replayed", c.messages_replayed}, {"sends_suppressed", c.sends_suppressed}};
+}
+
+void add(segment::Counters& sum, const segment::Counters& c) {
+  sum.messages_sent += c.messages_sent;
+  sum.bytes_sent += c.bytes_sent;
+  sum.messages_logged += c.messages_logged;
+  sum.bytes_logged += c.bytes_logged;
+  sum.messages_received += c.messages_received;
+  sum.bytes_received += c.bytes_received;
+  sum.bytes_unprotected += c.bytes_unprotected;
+  sum.determinants += c.determinants;
+  sum.messages_replayed += c.messages_replayed;
+  sum.sends_suppressed += c.sends_suppressed;
+}
+
+class Trace {
+ public:
+  explicit Trace(Instant start) : start_(start) {}
+  void name(const char* what, int process, int thread, const std::string& name) {
+    events_.push_back({{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}});
+  }
+  void span(const std::string& name, int process, int thread, std::int64_t from, std::int64_t to, Json arguments = {}) {
+    events_.push_back({{"ph", "X"},
+                       {"name", name},
+                       {"pid", process},
+                       {"tid", thread},
+                       {"ts", at(from)},
+                       {"dur", static_cast<double>(to - from) / 1e3},
+                       {"args", std::move(arguments)}});
+  }
+  void instant(const std::string& name, int process, int thread, std::int64_t time) {
+    events_.push_back({{"ph", "i"}, {"s", "t"}, {"name", name}, {"pid", process}, {"tid", thread}, {"ts", at(time)}});
+  }
+  std::string text() const { return Json({{"displayTimeUnit", "ms"}, {"traceEvents", events_}}).dump(1) + "\n"; }
+
+ private:
+  double at(std::int64_t ns) const { return static_cast<double>(ns - start_.value) / 1e3; }
+  Instant start_;
+  Json events_ = Json::array();
+};
+
+void trace_incarnation(Trace& trace, const Timeline& timeline, int node, int rank, std::size_t number) {
+  const auto& all = timeline.ranks()[static_cast<std::size_t>(rank)].incarnations;
+  const IncarnationRecord& r = all[number];
+  if (r.started_ns == 0) return;
+  std::int64_t end = r.ended_ns != 0 ? r.ended_ns : timeline.end().value;
+  Json arguments = {{"incarnation", number}};
+  if (r.end_signal != 0) {
+    arguments["ended by"] = os::signal_name(r.end_signal);
+    arguments["in MPI call"] = r.end_call;
+  }
+  trace.span(fmt::format("incarnation {}", number), node, rank, r.started_ns, end, arguments);
+  if (r.joined_ns != 0 && r.initialized_ns != 0) trace.span("MPI_Init", node, rank, r.joined_ns, r.initialized_ns);
+  if (r.caught_up_ns != 0) {
+    trace.span("replay", node, rank, r.joined_ns != 0 ? r.joined_ns : r.started_ns, r.caught_up_ns,
+               {{"calls", r.calls_replayed},
+                {"messages replayed", r.messages_replayed},
+                {"sends suppressed", r.sends_suppressed},
+                {"determinants", r.determinants_replayed}});
+  }
+  if (r.killed_ns != 0) trace.instant("kill", node, rank, r.killed_ns);
+  if (r.end_signal != 0 && number + 1 < all.size() && all[number + 1].started_ns != 0) {
+    trace.span("down", node, rank, r.killed_ns != 0 ? r.killed_ns : r.ended_ns, all[number + 1].started_ns);
+  }
+  if (r.finalized_ns != 0) trace.instant("MPI_Finalize", node, rank, r.finalized_ns);
+}
+
+}  // namespace
+
+std::string summary(const Timeline& timeline) {
+  std::vector<Timeline::Failure> failures = timeline.failures();
+  if (failures.empty()) return {};
+  constexpr const char* row = "holdfast: {:>9} {:>5} {:>8} {:>6} {:>15} {:>16} {:>16} {:>9}\n";
+  std::string out = fmt::format(row, "time", "rank", "signal", "call", "detected after", "restarted after",
+                                "caught up after", "replayed");
+  constexpr std::size_t rows_max = 40;
+  for (std::size_t i = 0; i < failures.size() && i < rows_max; ++i) {
+    const Timeline::Failure& f = failures[i];
+    out += fmt::format(row, fmt::format("{:.3f} s", static_cast<double>(f.at_ns) / 1e9), f.rank,
+                       os::signal_name(f.signal), f.call, milliseconds(f.detected_ns), milliseconds(f.restarted_ns),
+                       milliseconds(f.caught_up_ns), f.messages_replayed);
+  }
+  if (failures.size() > rows_max)
+    out += fmt::format("holdfast: and {} more (see --report)\n", failures.size() - rows_max);
+  return out;
+}
+
+std::string report_json(const Timeline& timeline, const Job& job) {
+  Json ranks = Json::array();
+  segment::Counters all{};
+  std::uint64_t restarts = 0;
+  for (int rank = 0; rank < job.rank_count(); ++rank) {
+    const RankRecord& record = timeline.ranks()[static_cast<std::size_t>(rank)];
+    Totals t = totals(record);
+    add(all, t.sum);
+    std::size_t started = record.incarnations.empty() ? 0 : record.incarnations.size() - 1;
+    restarts += started;
+    Json one = {
+        {"rank", rank}, {"node", job.node_of(rank)}, {"restarts", started}, {"unprotected", record.unprotected}};
+    one.update(counters_json(t.sum));
+    ranks.push_back(std::move(one));
+  }
+  Json failures = Json::array();
+  for (const Timeline::Failure& f : timeline.failures()) {
+    failures.push_back({{"rank", f.rank},
+                        {"incarnation", f.incarnation},
+                        {"time_s", seconds(f.at_ns)},
+                        {"signal", os::signal_name(f.signal)},
+                        {"call", f.call},
+                        {"detected_after_s", seconds(f.detected_ns)},
+                        {"restarted_after_s", seconds(f.restarted_ns)},
+                        {"first_call_after_s", seconds(f.first_call_ns)},
+                        {"caught_up_after_s", seconds(f.caught_up_ns)},
+                        {"messages_replayed", f.messages_replayed}});
+  }
+  Json notes = Json::array();
+  for (const TimelineNote& note : timeline.notes()) {
+    notes.push_back(
+        {{"time_s", seconds(note.time_ns - timeline.start().value)}, {"rank", note.rank}, {"text", note.text}});
+  }
+  Json out = {{"holdfast", HOLDFAST_VERSION},
+              {"protocol", job.protocol == wire::Protocol::none ? "none" : "pessimist"},
+              {"log_level", "process"},
+              {"rank_count", job.rank_count()},
+              {"node_count", job.node_count},
+              {"exit_code", timeline.exit_code()},
+              {"duration_s", seconds(timeline.end().value - timeline.start().value)},
+              {"kills", failures.size()},
+              {"restarts", restarts},
+              {"totals", counters_json(all)},
+              {"failures", failures},
+              {"ranks", ranks},
+              {"notes", notes}};
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string trace_json(const Timeline& timeline, const Job& job) {
+  Trace trace(timeline.start());
+  for (int node = 0; node < job.node_count; ++node) trace.name("process_name", node, 0, fmt::format("node {}", node));
+  for (int rank = 0; rank < job.rank_count(); ++rank) {
+    int node = job.node_of(rank);
+    trace.name("thread_name", node, rank, fmt::format("rank {}", rank));
+    const auto& incarnations = timeline.ranks()[static_cast<std::size_t>(rank)].incarnations;
+    for (std::size_t i = 0; i < incarnations.size(); ++i) trace_incarnation(trace, timeline, node, rank, i);
+  }
+  return trace.text();
+}
+
+}  // namespace hf::daemon

@@ -1,0 +1,108 @@
+#include "daemon/segments.hpp"
+
+#include "base/check.hpp"
+#include "os/memory_file.hpp"
+#include "segment/log_layout.hpp"
+
+namespace hf::daemon {
+namespace {
+
+constexpr std::uint64_t disk_reserve_bytes = 512u << 20;  // stays free on the file system
+
+}  // namespace
+
+std::uint64_t choose_segment_bytes(std::uint64_t memory_bytes_max) {
+  std::uint64_t wanted = std::min<std::uint64_t>(4u << 20, memory_bytes_max / 8);
+  return std::max<std::uint64_t>(4, wanted / segment::chunk_bytes) * segment::chunk_bytes;
+}
+
+SegmentStore::SegmentStore(int rank_count, SegmentLimits limits)
+    : rank_count_(rank_count),
+      limits_(std::move(limits)),
+      pool_(limits_.segment_bytes),
+      ranks_(static_cast<std::size_t>(rank_count)) {}
+
+Result<> SegmentStore::create_incarnation(int rank) {
+  Incarnation incarnation;
+  Result<os::UniqueFd> file = os::make_memory_file("holdfast-control", segment::control_bytes(rank_count_));
+  if (!file) return std::unexpected(file.error());
+  Result<os::Mapping> mapping = os::Mapping::map(file->get(), false);
+  if (!mapping) return std::unexpected(mapping.error());
+  incarnation.control = std::move(*file);
+  incarnation.control_mapping = std::move(*mapping);
+  ranks_[static_cast<std::size_t>(rank)].incarnations.push_back(std::move(incarnation));
+  return {};
+}
+
+Result<std::variant<SegmentStore::Segment, wire::Exhausted>> SegmentStore::create_log(int rank) {
+  PerRank& owner = ranks_[static_cast<std::size_t>(rank)];
+  HF_CHECK(!owner.incarnations.empty());
+  std::vector<Log>& logs = owner.incarnations.back().logs;
+  Log log;
+  if (owner.memory_bytes + limits_.segment_bytes <= limits_.memory_bytes_max) {
+    Result<os::UniqueFd> file = pool_.take();
+    if (!file) return std::unexpected(file.error());
+    log.fd = std::move(*file);
+    owner.memory_bytes += limits_.segment_bytes;
+  } else {
+    wire::Exhausted exhausted{limits_.memory_bytes_max, limits_.disk_bytes_max};
+    if (owner.disk_bytes + limits_.segment_bytes > limits_.disk_bytes_max) return exhausted;
+    Result<os::UniqueFd> file = os::make_disk_file(limits_.directory, limits_.segment_bytes, disk_reserve_bytes);
+    if (!file && file.error().text.empty()) return exhausted;
+    if (!file) return std::unexpected(file.error());
+    log.fd = std::move(*file);
+    log.on_disk = true;
+    owner.disk_bytes += limits_.segment_bytes;
+  }
+  Segment out{log.fd.get(),
+              {limits_.segment_bytes, static_cast<std::uint32_t>(logs.size()), std::uint32_t{log.on_disk}}};
+  logs.push_back(std::move(log));
+  return out;
+}
+
+const SegmentStore::Incarnation* SegmentStore::incarnation(int rank, std::uint32_t number) const {
+  if (rank < 0 || rank >= rank_count_) return nullptr;
+  const PerRank& owner = ranks_[static_cast<std::size_t>(rank)];
+  return number < owner.incarnations.size() ? &owner.incarnations[number] : nullptr;
+}
+
+SegmentStore::Segment SegmentStore::find(const wire::SegmentName& name) const {
+  const Incarnation* found = incarnation(name.rank, name.incarnation);
+  if (!found) return {};
+  if (name.kind == wire::SegmentKind::control) {
+    if (name.index != 0) return {};
+    return {found->control.get(), {segment::control_bytes(rank_count_), 0, 0}};
+  }
+  if (name.kind != wire::SegmentKind::log || name.index >= found->logs.size()) return {};
+  const Log& log = found->logs[name.index];
+  return {log.fd.get(), {limits_.segment_bytes, name.index, std::uint32_t{log.on_disk}}};
+}
+
+segment::ControlView SegmentStore::control(int rank, std::uint32_t number) const {
+  const Incarnation* found = incarnation(rank, number);
+  if (!found) return {};
+  return {found->control_mapping.bytes().data(), rank_count_};
+}
+
+Bytes SegmentStore::control_bytes(int rank, std::uint32_t number) const {
+  const Incarnation* found = incarnation(rank, number);
+  return found ? Bytes(found->control_mapping.bytes()) : Bytes();
+}
+
+Bytes SegmentStore::log_bytes(int rank, std::uint32_t number, std::uint32_t index) {
+  if (!incarnation(rank, number)) return {};
+  auto& logs = ranks_[static_cast<std::size_t>(rank)].incarnations[number].logs;
+  if (index >= logs.size()) return {};
+  Log& log = logs[index];
+  if (!log.mapping) {
+    if (Result<os::Mapping> mapping = os::Mapping::map(log.fd.get(), false)) log.mapping = std::move(*mapping);
+  }
+  return log.mapping.bytes();
+}
+
+int SegmentStore::control_fd(int rank, std::uint32_t number) const {
+  const Incarnation* found = incarnation(rank, number);
+  return found ? found->control.get() : -1;
+}
+
+}  // namespace hf::daemon

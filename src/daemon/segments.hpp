@@ -1,0 +1,72 @@
+// All control and log segments of a node's ranks, of every incarnation, kept until the job ends (design rule 9).
+#pragma once
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "base/result.hpp"
+#include "daemon/segment_pool.hpp"
+#include "os/mapping.hpp"
+#include "os/unique_fd.hpp"
+#include "segment/control.hpp"
+#include "wire/bootstrap.hpp"
+
+namespace hf::daemon {
+
+struct SegmentLimits {
+  std::uint64_t memory_bytes_max = 0;  // of log segments, per rank, over all its incarnations
+  std::uint64_t disk_bytes_max = 0;
+  std::string directory;
+  std::uint64_t segment_bytes = 0;  // of each log segment
+};
+
+// A multiple of the chunk size, such that a rank's limit is several segments.
+std::uint64_t choose_segment_bytes(std::uint64_t memory_bytes_max);
+
+class SegmentStore {
+ public:
+  SegmentStore(int rank_count, SegmentLimits limits);
+
+  // The control segment of a new incarnation; incarnations of a rank are created in order, from 0.
+  Result<> create_incarnation(int rank);
+  struct Segment {
+    int fd = -1;  // read-write; the store's
+    wire::SegmentInfo info;
+  };
+  // The next log segment of the newest incarnation, or Exhausted.
+  Result<std::variant<Segment, wire::Exhausted>> create_log(int rank);
+  // fd -1: there is none.
+  Segment find(const wire::SegmentName& name) const;
+  // Of a local rank's incarnation; empty when it was never created.
+  segment::ControlView control(int rank, std::uint32_t incarnation) const;
+  // Read-only views that stay as long as the store; empty when there is none.
+  Bytes control_bytes(int rank, std::uint32_t incarnation) const;
+  Bytes log_bytes(int rank, std::uint32_t incarnation, std::uint32_t index);
+  int control_fd(int rank, std::uint32_t incarnation) const;
+  const SegmentLimits& limits() const { return limits_; }
+  void prepare() { pool_.start(); }  // log segments will be asked for
+
+ private:
+  struct Log {
+    os::UniqueFd fd;
+    bool on_disk = false;
+    os::Mapping mapping;  // once another node has asked for it
+  };
+  struct Incarnation {
+    os::UniqueFd control;
+    os::Mapping control_mapping;
+    std::vector<Log> logs;
+  };
+  struct PerRank {
+    std::vector<Incarnation> incarnations;
+    std::uint64_t memory_bytes = 0, disk_bytes = 0;
+  };
+  const Incarnation* incarnation(int rank, std::uint32_t number) const;
+
+  int rank_count_;
+  SegmentLimits limits_;
+  SegmentPool pool_;
+  std::vector<PerRank> ranks_;
+};
+
+}  // namespace hf::daemon

@@ -1,0 +1,95 @@
+#include "daemon/timeline.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace hf::daemon {
+
+IncarnationRecord& Timeline::record(const Event& event) {
+  auto& incarnations = ranks_[static_cast<std::size_t>(event.rank)].incarnations;
+  if (event.incarnation >= incarnations.size()) incarnations.resize(event.incarnation + std::size_t{1});
+  return incarnations[event.incarnation];
+}
+
+void Timeline::on_event(const Event& event, Bytes text) {
+  if (event.rank < 0 || static_cast<std::size_t>(event.rank) >= ranks_.size() || event.incarnation > 1'000'000) return;
+  IncarnationRecord& r = record(event);
+  switch (event.kind) {
+    case EventKind::started:
+      r.started_ns = event.time_ns;
+      break;
+    case EventKind::joined:
+      r.joined_ns = event.time_ns;
+      break;
+    case EventKind::initialized:
+      r.initialized_ns = event.time_ns;
+      break;
+    case EventKind::finalized:
+      r.finalized_ns = event.time_ns;
+      break;
+    case EventKind::caught_up:
+      r.caught_up_ns = event.time_ns;
+      r.calls_replayed = event.a;
+      r.messages_replayed = event.b;
+      r.sends_suppressed = event.c;
+      r.determinants_replayed = event.d;
+      break;
+    case EventKind::injected:
+      if (r.killed_ns == 0) r.killed_ns = event.time_ns;
+      break;
+    case EventKind::died:
+      r.ended_ns = event.time_ns;
+      r.end_signal = static_cast<int>(event.a);
+      r.end_call = event.b;
+      break;
+    case EventKind::exited:
+      r.ended_ns = event.time_ns;
+      ranks_[static_cast<std::size_t>(event.rank)].exited_ns = event.time_ns;
+      break;
+    case EventKind::failed:
+      if (r.ended_ns == 0) r.ended_ns = event.time_ns;
+      notes_.push_back({event.time_ns, event.rank, std::string(text_of(text))});
+      break;
+    case EventKind::note:
+    case EventKind::diverged:
+      notes_.push_back({event.time_ns, event.rank, std::string(text_of(text))});
+      break;
+    case EventKind::counters:
+      if (text.size() == sizeof(segment::Counters)) std::memcpy(&r.counters.emplace(), text.data(), text.size());
+      break;
+    case EventKind::unprotect:
+      if (event.a < ranks_.size()) ranks_[event.a].unprotected = true;
+      break;
+    case EventKind::exhausted:
+    case EventKind::listening:
+      break;
+  }
+}
+
+std::vector<Timeline::Failure> Timeline::failures() const {
+  std::vector<Failure> out;
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    const auto& incarnations = ranks_[rank].incarnations;
+    for (std::size_t i = 0; i < incarnations.size(); ++i) {
+      const IncarnationRecord& died = incarnations[i];
+      if (died.end_signal == 0) continue;
+      std::int64_t from = died.killed_ns != 0 ? died.killed_ns : died.ended_ns;
+      Failure f{static_cast<int>(rank), static_cast<std::uint32_t>(i), from - start_.value, died.end_signal,
+                died.end_call};
+      if (died.killed_ns != 0) f.detected_ns = died.ended_ns - from;
+      if (i + 1 < incarnations.size()) {
+        const IncarnationRecord& next = incarnations[i + 1];
+        auto after = [&](std::int64_t time) { return time != 0 ? std::optional(time - from) : std::nullopt; };
+        f.restarted_ns = after(next.started_ns);
+        f.first_call_ns = after(next.joined_ns);
+        f.caught_up_ns = after(next.caught_up_ns);
+        f.messages_replayed = next.messages_replayed;
+      }
+      out.push_back(f);
+    }
+  }
+  std::ranges::stable_sort(out, {}, &Failure::at_ns);
+  return out;
+}
+
+}  // namespace hf::daemon

@@ -1,0 +1,73 @@
+// What happened in a job, from its agents' events: for the summary, the report and the trace. Pure.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/ids.hpp"
+#include "daemon/control_messages.hpp"
+#include "segment/control.hpp"
+
+namespace hf::daemon {
+
+// One incarnation of a rank. Times are of the monotonic clock; 0: has not happened.
+struct IncarnationRecord {
+  std::int64_t started_ns = 0, joined_ns = 0, initialized_ns = 0, finalized_ns = 0, caught_up_ns = 0;
+  std::int64_t killed_ns = 0;  // by injection: the moment of the signal
+  std::int64_t ended_ns = 0;   // when the agent had seen the end and drained the output
+  int end_signal = 0;          // 0: no signal
+  std::uint64_t end_call = 0;  // MPI call last begun
+  std::uint64_t calls_replayed = 0, messages_replayed = 0, sends_suppressed = 0, determinants_replayed = 0;
+  std::optional<segment::Counters> counters;  // once ended
+};
+
+struct RankRecord {
+  std::vector<IncarnationRecord> incarnations;
+  bool unprotected = false;
+  std::optional<std::int64_t> exited_ns;
+};
+
+struct TimelineNote {
+  std::int64_t time_ns = 0;
+  int rank = -1;
+  std::string text;
+};
+
+class Timeline {
+ public:
+  Timeline(int rank_count, Instant start) : start_(start), ranks_(static_cast<std::size_t>(rank_count)) {}
+  void on_event(const Event& event, Bytes text);
+  void on_end(Instant now, int exit_code) {
+    end_ = now;
+    exit_code_ = exit_code;
+  }
+
+  Instant start() const { return start_; }
+  Instant end() const { return end_; }
+  int exit_code() const { return exit_code_; }
+  const std::vector<RankRecord>& ranks() const { return ranks_; }
+  const std::vector<TimelineNote>& notes() const { return notes_; }
+
+  // One line of the story a death makes.
+  struct Failure {
+    int rank = 0;
+    std::uint32_t incarnation = 0;  // that died
+    std::int64_t at_ns = 0;         // since the start of the job: the kill where it is known, else its detection
+    int signal = 0;
+    std::uint64_t call = 0;
+    std::optional<std::int64_t> detected_ns, restarted_ns, first_call_ns, caught_up_ns;  // after `at_ns`
+    std::uint64_t messages_replayed = 0;
+  };
+  std::vector<Failure> failures() const;  // in order of time
+
+ private:
+  IncarnationRecord& record(const Event& event);
+  Instant start_, end_{};
+  int exit_code_ = 0;
+  std::vector<RankRecord> ranks_;
+  std::vector<TimelineNote> notes_;
+};
+
+}  // namespace hf::daemon
