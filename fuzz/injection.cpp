@@ -1,0 +1,22 @@
+// The words of --inject, as users mistype them.
+#include "daemon/injection.hpp"
+
+#include "fuzz.hpp"
+
+namespace hf::fuzz {
+
+Octets sample(Random& random) {
+  static const char* const words[] = {"kill:rank=1,at=1.5s", "kill:rank=0,call=7", "kill:rank=1,point=send:3",
+                                      "kill:random,rate=4/s,seed=1,max=5", "kill:rank=1,at=3ms", "kill:random,rate=0.5/s"};
+  std::string text;
+  for (std::uint64_t i = random() % 4; i > 0; --i) text += std::string(words[random() % 6]) + (i > 1 ? ";" : "");
+  Bytes bytes = bytes_of(text);
+  return {bytes.begin(), bytes.end()};
+}
+
+void take(Bytes input) {
+  std::vector<daemon::Injection> injections;
+  static_cast<void>(daemon::parse_injections(text_of(input), 2, injections));
+}
+
+}  // namespace hf::fuzz

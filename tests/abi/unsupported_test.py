@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Every function that is not implemented gives MPI_ERR_UNSUPPORTED_OPERATION, through the error handler where there is
+one, with a message that names it."""
+
+import ctypes
+import subprocess
+import sys
+from pathlib import Path
+
+import table_of_functions
+
+UNSUPPORTED = 55
+WORLD, SELF, ERRORS_RETURN = 0x101, 0x102, 0x143
+QUIET = ("files", "tools")  # chapters whose errors are returned by default
+
+Handler = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_int))
+
+
+def unimplemented():
+    for function in table_of_functions.functions():
+        if not function.implemented and not function.front:
+            for name, large in function.forms():
+                yield function, name, large
+
+
+def arguments(function, large):
+    """Zeros, and MPI_COMM_WORLD for a communicator: nothing of them may be looked at."""
+    return [ctypes.c_void_p(WORLD if p.kind == "comm" and not p.direction else 0)
+            for p in function.parameters if large or not p.large_only]
+
+
+def call_all(build):
+    mpi = ctypes.CDLL(str(Path(build) / "lib" / "libmpi_abi.so.1"))
+    mpi.MPI_Init(None, None)
+    seen = []
+    handler = Handler(lambda comm, code: seen.append((comm[0], code[0])))
+    handle = ctypes.c_void_p()
+    findings, count = [], 0
+    if mpi.MPI_Comm_create_errhandler(handler, ctypes.byref(handle)) != 0:
+        findings.append("MPI_Comm_create_errhandler failed")
+    for comm in (WORLD, SELF):
+        if mpi.MPI_Comm_set_errhandler(ctypes.c_void_p(comm), handle) != 0:
+            findings.append("MPI_Comm_set_errhandler failed")
+    for function, name, large in unimplemented():
+        for prefix in ("", "P"):
+            count += 1
+            seen.clear()
+            code = getattr(mpi, prefix + name)(*arguments(function, large))
+            if code != UNSUPPORTED:
+                findings.append(f"{prefix}{name} returned {code}")
+            expected = [] if function.chapter in QUIET else [UNSUPPORTED]
+            if [c for _, c in seen] != expected:
+                findings.append(f"{prefix}{name} called the error handler with {seen}, not {expected}")
+    for comm in (WORLD, SELF):
+        mpi.MPI_Comm_set_errhandler(ctypes.c_void_p(comm), ctypes.c_void_p(ERRORS_RETURN))
+    code = mpi.MPI_Cart_create(WORLD, 0, None, None, 0, None)
+    if code != UNSUPPORTED:
+        findings.append(f"MPI_Cart_create returned {code} with MPI_ERRORS_RETURN")
+    mpi.MPI_Finalize()
+    print("\n".join(findings) or f"{count} functions")
+    return 1 if findings else 0
+
+
+def fatal(build):
+    """With MPI_ERRORS_ARE_FATAL, and before MPI_Init, the program ends with one line that names the function."""
+    library = str(Path(build) / "lib" / "libmpi_abi.so.1")
+    failed = 0
+    for call in ("MPI_Init(None, None); mpi.MPI_Cart_create(0x101, 0, None, None, 0, None)",
+                 "MPI_Init(None, None); mpi.MPI_Win_sync(0)", "MPI_Session_init(0x130, 0x143, None)"):
+        program = f"import ctypes, sys; mpi = ctypes.CDLL(sys.argv[1]); mpi.{call}; print('still here')"
+        result = subprocess.run([sys.executable, "-c", program, library], capture_output=True, text=True)
+        lines = [line for line in result.stderr.splitlines() if line.strip()]
+        name = call.split("mpi.")[-1].split("(")[0]
+        if result.returncode == 0 or result.stdout or len(lines) != 1 or f"{name} is not supported" not in lines[0]:
+            print(f"{name} did not end the program as it should: exit code {result.returncode}, "
+                  f"output '{result.stdout}', errors '{result.stderr}'")
+            failed = 1
+        else:
+            print(lines[0])
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(call_all(sys.argv[1]) or fatal(sys.argv[1]))

@@ -1,0 +1,80 @@
+"""What users type, and what they are told."""
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+import harness
+from harness import Case
+
+
+class CommandLine(Case):
+    def test_hostname_runs_n_times(self):
+        self.expect(0, "-n", 4, "hostname", out=4 * (os.uname().nodename + "\n"))
+        self.assertEqual(self.err, "")
+
+    def test_mpirun_habits(self):
+        self.expect(0, "-np", 2, "--oversubscribe", "--allow-run-as-root", "--bind-to", "none", "--map-by", "slot", "--mca",
+                    "btl", "^openib", "--mca", "pml", "ob1", "-ppn", 2, "-genv", "A", "5", "sh", "-c", "echo $A", name="mpirun",
+                    out="5\n5\n")
+        self.assertEqual(len(self.err.splitlines()), 1, self.err)
+        for name in ("--oversubscribe", "--allow-run-as-root", "--bind-to", "--map-by", "--mca", "--ppn"):
+            self.assertEqual(self.err.count(name), 1, self.err)
+
+    def test_arguments_of_the_program_are_not_ours(self):
+        self.expect(0, "-n", 1, "echo", "-n", "4", "--label", "-np", "--", "x", out="4 --label -np -- x")
+
+    def test_attached_values(self):
+        self.expect(0, "-n2", "--protocol=none", "echo", "x", out="x\nx\n")
+
+    def test_environment(self):
+        show = ["sh", "-c", "echo $OMPI_COMM_WORLD_RANK $OMPI_COMM_WORLD_SIZE $OMPI_COMM_WORLD_LOCAL_RANK $PMI_RANK "
+                            "$PMI_SIZE $A $B $PYTHONHASHSEED"]
+        self.run_job("-n", 2, "--nodes", 2, "-x", "A=1", "-x", "B", *show, env={"B": "2"})
+        self.assertEqual(sorted(self.out.splitlines()), ["0 2 0 0 2 1 2 0", "1 2 0 1 2 1 2 0"])
+        self.expect(0, "-n", 1, *show, env={"PYTHONHASHSEED": "7"}, out="0 1 0 0 1 7\n")
+
+    def test_several_programs(self):
+        self.run_job("--label", "-n", 2, "-env", "A", "x", "sh", "-c", "echo $A", ":", "-np", 1, "-wdir", "/usr", "pwd")
+        self.assertEqual(sorted(self.out.splitlines()), ["[0] x", "[1] x", "[2] /usr"])
+
+    def test_usage_errors(self):
+        for words, text in [((), "which program"), (("-n", 0, "ls"), "at least one rank"), (("-n", -3, "ls"), "at least one rank"),
+                            (("-n", "x", "ls"), "x"), (("--bogus", "ls"), "unknown option --bogus"), (("-Z", "ls"), "unknown option -Z"),
+                            (("-n",), "needs a value"), (("-n", 2), "which program"), (("--protocol", "x", "ls"), "none or pessimist"),
+                            (("--log-level", "node", "ls"), "not supported yet"), (("--log-memory", "x", "ls"), "not a size"),
+                            (("--hostfile", "f", "ls"), "not supported yet"), (("--inject", "kill:rank=1,at=1s", "ls"), "no rank 1"),
+                            (("--nodes", 0, "ls"), "--nodes 0"), (("-n", 1, "ls", ":"), "which program")]:
+            with self.subTest(words=words):
+                self.expect(2, *words, err=text)
+                self.assertEqual(len(self.err.splitlines()), 1, self.err)
+                self.assertTrue(self.err.startswith("holdfast: "), self.err)
+
+    def test_program_not_there_or_not_executable(self):
+        with tempfile.TemporaryDirectory() as directory:
+            plain = Path(directory) / "plain"
+            plain.write_text("text")
+            self.expect(127, "-n", 2, "./no-such-program", err="not found")
+            self.expect(127, "-n", 2, "no-such-program", err="not found in PATH")
+            self.expect(126, "-n", 2, plain, err="not executable")
+            self.expect(126, "-n", 2, directory, err="directory")
+            self.expect(127, "-n", 2, "plain2", cwd=directory)
+            plain.chmod(plain.stat().st_mode | stat.S_IXUSR)
+            self.expect(127, "-n", 2, "plain", cwd=directory, err="did you mean ./plain")
+            self.expect(126, "-n", 2, "./plain", cwd=directory, err="Exec format error")
+            self.assertEqual(len(self.err.splitlines()), 1, self.err)
+
+    def test_help_and_version(self):
+        self.expect(0, "--version")
+        self.assertRegex(self.out, r"^holdfast \d+\.\d+\.\d+\n$")
+        self.expect(0, "--help")
+        self.assertIn("--inject", self.out)
+
+    def test_start_line(self):
+        self.expect(0, "-n", 2, "--nodes", 2, "true", err="2 ranks on 2 nodes.*pessimist.*log level process")
+        self.expect(0, "-n", 1, "-v", "--protocol", "none", "true", err="1 rank on 1 node.*none")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,52 @@
+/* Reading and writing statuses; MPI_Get_count and its undefined results. */
+#include "check.h"
+
+int main(int argc, char** argv) {
+  MPI_Status status;
+  MPI_Datatype pair, empty;
+  int flag, count, out[3] = {1, 2, 3}, in[3];
+  MPI_Count large;
+  begin(&argc, &argv);
+  memset(&status, 0, sizeof status);
+  OK(MPI_Status_set_source(&status, 11));
+  OK(MPI_Status_set_tag(&status, 22));
+  OK(MPI_Status_set_error(&status, MPI_ERR_ARG));
+  OK(MPI_Status_get_source(&status, &count));
+  CHECK_INT(11, count);
+  CHECK_INT(11, status.MPI_SOURCE);
+  OK(MPI_Status_get_tag(&status, &count));
+  CHECK_INT(22, count);
+  OK(MPI_Status_get_error(&status, &count));
+  CHECK_INT(MPI_ERR_ARG, count);
+  OK(MPI_Status_set_cancelled(&status, 1));
+  OK(MPI_Status_set_elements(&status, MPI_DOUBLE, 7));
+  OK(MPI_Test_cancelled(&status, &flag));
+  CHECK_INT(1, flag);
+  CHECK_INT(11, status.MPI_SOURCE);
+  CHECK_INT(MPI_ERR_ARG, status.MPI_ERROR);
+  OK(MPI_Get_count(&status, MPI_DOUBLE, &count));
+  CHECK_INT(7, count);
+  OK(MPI_Get_count(&status, MPI_BYTE, &count));
+  CHECK_INT(56, count);
+  OK(MPI_Status_set_elements_c(&status, MPI_BYTE, (MPI_Count)3 << 40));
+  OK(MPI_Get_count_c(&status, MPI_BYTE, &large));
+  CHECK_INT((MPI_Count)3 << 40, large);
+  OK(MPI_Get_count(&status, MPI_BYTE, &count)); /* does not fit an int */
+  CHECK_INT(MPI_UNDEFINED, count);
+
+  OK(MPI_Type_contiguous(2, MPI_INT, &pair));
+  OK(MPI_Type_commit(&pair));
+  OK(MPI_Type_contiguous(0, MPI_INT, &empty));
+  OK(MPI_Type_commit(&empty));
+  OK(MPI_Sendrecv(out, 3, MPI_INT, next_rank(), 1, in, 3, MPI_INT, previous_rank(), 1, MPI_COMM_WORLD, &status));
+  OK(MPI_Get_count(&status, MPI_INT, &count));
+  CHECK_INT(3, count);
+  OK(MPI_Get_count(&status, pair, &count));
+  CHECK_INT(MPI_UNDEFINED, count);
+  OK(MPI_Sendrecv(out, 5, empty, next_rank(), 1, in, 0, MPI_INT, previous_rank(), 1, MPI_COMM_WORLD, &status));
+  OK(MPI_Get_count(&status, empty, &count));
+  CHECK_INT(0, count);
+  OK(MPI_Type_free(&pair));
+  OK(MPI_Type_free(&empty));
+  return end();
+}

@@ -1,0 +1,183 @@
+"""Random kills: the examples and an mpi4py program, 2 to 8 ranks, 1 or 3 nodes, 0, 1, 2 or 5 SIGKILLs at random times within
+the run. Every run must print the same bytes as the undisturbed one.
+
+    random_kills.py --build build [--cases 150] [--seed S] [--only I] [--timeout 60] [--minutes M] [--log FILE]
+
+The seed is fresh and printed; with --seed the same cases are drawn again, with --only I case I alone. Exit code 1 when a
+case failed; the command that repeats it is printed.
+"""
+
+import argparse
+import collections
+import datetime
+import os
+import platform
+import random
+import secrets
+import sys
+import time
+from pathlib import Path
+
+import jobs
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+Case = collections.namedtuple("Case", "number program ranks nodes kills style seed")
+
+
+def programs(build):
+    """Name -> words; each takes 0.2 to 1 s undisturbed on two cores."""
+    examples = build / "examples"
+    table = {
+        "heat": [examples / "heat", "--size", 320, "--steps", 400, "--every", 10],
+        "cg": [examples / "cg", "--laplace", 48, "--solves", 2],
+        "cg-file": [examples / "cg", "--matrix", ROOT / "examples/data/grid20.mtx", "--solves", 5],
+        "master_worker": [examples / "master_worker", "--tasks", 600, "--size", 1000],
+        "wavefront": [examples / "wavefront", "--size", 48, "--planes", 40, "--steps", 20],
+        "nbody": [examples / "nbody", "--size", 800, "--steps", 40],
+    }
+    python = build / "venv" / "bin" / "python"
+    if list((build / "venv").glob("lib/python*/site-packages/mpi4py/MPI*.so")):
+        table["mpi4py"] = [python, HERE / "programs" / "mpi4py_mix.py", 60]
+    return table
+
+
+def draw(number, seed, names):
+    """Case `number` of the seed: a function of both, so that one case can be repeated alone."""
+    choose = random.Random(f"{seed}/{number}")
+    program = choose.choice(sorted(names))
+    nodes = choose.choice((1, 3))
+    ranks = choose.randint(3 if nodes == 3 else 2, 8)
+    return Case(number, program, ranks, nodes, choose.choice((0, 1, 2, 5)), choose.choice(("at", "random")),
+                choose.randrange(1 << 31))
+
+
+def injections(case, span_s):
+    """The kills of a case, within the `span_s` seconds that the undisturbed run spends between MPI_Init and its end."""
+    if case.kills == 0:
+        return []
+    if case.style == "random":
+        rate = 1.5 * case.kills / span_s  # most of them fall into the run, which every kill makes longer
+        return [f"kill:random,rate={rate:.3f}/s,seed={case.seed},max={case.kills}"]
+    choose = random.Random(case.seed)
+    times = sorted(choose.uniform(0.0, 0.85 * span_s) for _ in range(case.kills))
+    return [f"kill:rank={choose.randrange(case.ranks)},at={1000 * t:.1f}ms" for t in times]
+
+
+class Suite:
+    def __init__(self, options):
+        self.options = options
+        self.build = Path(options.build).resolve()
+        self.programs = programs(self.build)
+        self.references = {}
+        self.startup_s = None
+        self.failures = []
+        self.kills_asked = self.kills_done = self.finished = 0
+        self.counts = collections.Counter()
+
+    def startup(self):
+        """What a job takes that does nothing: subtracted from a run's time to know how long it computes."""
+        if self.startup_s is None:
+            program = [self.build / "examples" / "nbody", "--size", 8, "--steps", 0]
+            self.startup_s = min(jobs.run(self.build, 4, program).seconds for _ in range(3))
+        return self.startup_s
+
+    def reference(self, case):
+        """The undisturbed run of the same program, ranks and nodes."""
+        key = (case.program, case.ranks, case.nodes)
+        if key not in self.references:
+            outcome = jobs.run(self.build, case.ranks, self.programs[case.program], nodes=case.nodes,
+                               timeout_s=self.options.timeout)
+            problem = jobs.complaint(outcome, outcome.stdout) or (None if outcome.stdout else "printed nothing")
+            self.references[key] = (outcome, problem)
+        return self.references[key]
+
+    def run_case(self, case):
+        reference, problem = self.reference(case)
+        if problem:
+            return self.failed(case, reference, "undisturbed run: " + problem)
+        span_s = max(0.05, reference.seconds - self.startup())
+        outcome = jobs.run(self.build, case.ranks, self.programs[case.program], nodes=case.nodes,
+                           inject=injections(case, span_s), timeout_s=self.options.timeout)
+        self.kills_asked += case.kills
+        self.kills_done += outcome.kills
+        problem = jobs.complaint(outcome, reference.stdout)
+        if problem:
+            return self.failed(case, outcome, problem)
+        self.counts[case.program, case.kills] += 1
+        return True
+
+    def failed(self, case, outcome, problem):
+        again = f"{sys.executable} {os.path.relpath(__file__)} --build {self.options.build} --seed {self.options.seed} --only {case.number}"
+        self.say(f"FAILED case {case.number}: {case.program}, {case.ranks} ranks, {case.nodes} node(s), {case.kills} kill(s): {problem}")
+        self.say(f"  repeat:  {again}")
+        self.say(f"  the job: {outcome.shell_line()}")
+        for line in outcome.stderr.strip().splitlines()[-12:]:
+            self.say(f"  | {line[:300]}")
+        self.failures.append(case)
+        return False
+
+    def say(self, text):
+        print(text, flush=True)
+        if self.options.log:
+            with open(self.options.log, "a") as log:
+                log.write(text.replace(str(ROOT) + "/", "") + "\n")
+
+    def header(self):
+        if self.options.log:
+            Path(self.options.log).write_text("")
+        self.say(f"random kills: seed {self.options.seed}, {self.options.cases} cases, commit {jobs.commit(ROOT)}, "
+                 f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC, {os.cpu_count()} cores, "
+                 f"Linux {platform.release().split('-')[0]}, programs {', '.join(sorted(self.programs))}")
+
+    def summary(self, seconds):
+        for name in sorted(self.programs):
+            passed = {kills: self.counts[name, kills] for kills in (0, 1, 2, 5)}
+            self.say(f"  {name:14s} passed with 0, 1, 2, 5 kills: {', '.join(str(n) for n in passed.values())}")
+        self.say(f"{self.finished} cases in {seconds:.0f} s: {len(self.failures)} failed; "
+                 f"kills asked for {self.kills_asked}, carried out {self.kills_done}")
+
+    def run(self):
+        self.header()
+        started = last = time.monotonic()
+        numbers = [self.options.only] if self.options.only is not None else range(self.options.cases)
+        for number in numbers:
+            self.run_case(draw(number, self.options.seed, self.programs))
+            self.finished += 1
+            now = time.monotonic()
+            if now - last > (10 if not self.options.log else 60):
+                last = now
+                self.say(f"  {self.finished} of {len(numbers)} cases, {len(self.failures)} failed, "
+                         f"{self.kills_done} kills, {now - started:.0f} s")
+            if self.options.minutes and now - started > 60 * self.options.minutes:
+                self.say(f"  stopped by --minutes {self.options.minutes}")
+                break
+            if len(self.failures) >= self.options.failures_max:
+                self.say(f"  stopped after {len(self.failures)} failures")
+                break
+        self.summary(time.monotonic() - started)
+        # Kills that come too late test nothing: most must have met a running rank.
+        if self.kills_asked >= 20 and self.kills_done < 0.6 * self.kills_asked:
+            self.say("FAILED: too few kills were carried out for this to be a test")
+            return 1
+        return 1 if self.failures else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=str(ROOT / "build"))
+    parser.add_argument("--cases", type=int, default=150)
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--only", type=int, default=None)
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one job")
+    parser.add_argument("--minutes", type=float, default=0.0, help="stop after so long (0: never)")
+    parser.add_argument("--failures-max", type=int, default=5, help="stop after so many failed cases")
+    parser.add_argument("--log", default=None)
+    options = parser.parse_args()
+    if options.seed is None:
+        options.seed = secrets.randbelow(1 << 31)
+    sys.exit(Suite(options).run())
+
+
+main()
