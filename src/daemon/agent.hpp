@@ -65,6 +65,8 @@ class Agent : private BootstrapOwner, private SegmentProvider {
   void on_injected_kill(int rank);
   void check_libraries(LocalRank& rank);
   void on_output(LocalRank& rank, OutputStream stream, Bytes bytes);
+  void pass_output(LocalRank& rank, OutputStream stream, Bytes bytes);
+  void pass_held_output(LocalRank& rank);
   void pause_output(bool paused);
 
   // ---- agent_bootstrap.cpp: BootstrapOwner

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -111,10 +110,7 @@ void Agent::on_children() {
 void Agent::on_leader_death(LocalRank& rank, int status) {
   bootstrap_.drain();  // what it told before it died counts
   rank.leader_status = status;
-  if (rank.mpi_pidfd) {
-    pollfd look{rank.mpi_pidfd.get(), POLLIN, 0};
-    if (::poll(&look, 1, 0) == 1) on_mpi_process_death(rank);
-  }
+  if (rank.mpi_pidfd && rank.wrapped_program_dead()) on_mpi_process_death(rank);
   kill_rest(rank);
 }
 
@@ -124,7 +120,11 @@ void Agent::on_mpi_process_death(LocalRank& rank) {
   loop_.remove(rank.mpi_pidfd.get());
   rank.mpi_pidfd.reset();
   bool clean = WIFEXITED(*rank.mpi_status) && rank.finalized;
-  if (!clean) kill_rest(rank);  // its wrapper must not go on without it
+  if (clean) {
+    pass_held_output(rank);
+  } else {
+    kill_rest(rank);  // its wrapper must not go on without it
+  }
   if (rank.state == State::ending && rank.all_dead()) conclude(rank);
 }
 
@@ -205,11 +205,13 @@ void Agent::restart(LocalRank& rank, int signal, std::uint64_t call) {
   event(EventKind::died, rank, {static_cast<std::uint64_t>(signal), call});
   board_.set_state(rank.rank, rank.incarnation, wire::RankState::dead);
   ++rank.incarnation;
+  rank.held_output.clear();
   start(rank);
 }
 
 void Agent::over(LocalRank& rank) {
   rank.state = State::over;
+  pass_held_output(rank);
   loop_.cancel(rank.library_check);
 }
 
@@ -245,6 +247,21 @@ void Agent::check_libraries(LocalRank& rank) {
 }
 
 void Agent::on_output(LocalRank& rank, OutputStream stream, Bytes bytes) {
+  // Looked at after the bytes were read: what a wrapper writes about the program's death is held, however late the loop
+  // comes to see that death. After a clean end, which the loop has seen, the wrapper's words count.
+  bool clean = rank.mpi_status && WIFEXITED(*rank.mpi_status) && rank.finalized;
+  if (rank.alive() && !clean && rank.wrapped_program_dead()) {
+    rank.held_output.emplace_back(stream, std::vector(bytes.begin(), bytes.end()));
+    return;
+  }
+  pass_output(rank, stream, bytes);
+}
+
+void Agent::pass_held_output(LocalRank& rank) {
+  for (const auto& [stream, bytes] : std::exchange(rank.held_output, {})) pass_output(rank, stream, bytes);
+}
+
+void Agent::pass_output(LocalRank& rank, OutputStream stream, Bytes bytes) {
   head_->send(ControlKind::output, OutputHead{rank.rank, rank.incarnation, stream}, bytes);
   output_unconfirmed_ += bytes.size();
   if (!output_paused_ && output_unconfirmed_ >= output_window_bytes) pause_output(true);

@@ -1,5 +1,6 @@
 #include "daemon/local_rank.hpp"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -9,6 +10,13 @@ namespace hf::daemon {
 
 bool LocalRank::all_dead() const {
   return leader_status && !mpi_pidfd && !os::group_exists(leader);
+}
+
+bool LocalRank::wrapped_program_dead() const {
+  if (mpi_process == 0 || mpi_process == leader) return false;
+  if (!mpi_pidfd) return true;
+  pollfd look{mpi_pidfd.get(), POLLIN, 0};
+  return ::poll(&look, 1, 0) == 1;
 }
 
 void LocalRank::kill_all(int signal) const {

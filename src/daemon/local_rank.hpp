@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "daemon/crash_rule.hpp"
 #include "daemon/rank_stdio.hpp"
@@ -45,11 +47,16 @@ struct LocalRank {
   int library_checks = 0;
 
   std::unique_ptr<OutputPipe> output, error;
+  // What was read after the program below a wrapper had died: perhaps the wrapper's words about that death. Dropped when
+  // another incarnation is started, which writes again what was the program's; passed on otherwise.
+  std::vector<std::pair<OutputStream, std::vector<std::byte>>> held_output;
   std::unique_ptr<InputFeeder> input;  // rank 0 only
 
   bool alive() const { return state == State::running || state == State::ending; }
   // Everything of the incarnation has ended. Children must have been reaped.
   bool all_dead() const;
+  // The process that called MPI_Init was below a wrapper and has died, seen or not yet seen by the loop.
+  bool wrapped_program_dead() const;
   void kill_all(int signal) const;
   // How the incarnation ended: the status of the process that counts.
   int end_status() const;

@@ -53,6 +53,13 @@ class Recovery(Case):
         program = " ".join(self.raw("hello", "init", "0?signal:9", "incarnation", "finalize"))
         self.expect(0, "-n", 1, "bash", "-c", f"{program} || echo bad; sleep 0.1", out="rank 0 incarnation 1\n")
 
+    def test_words_of_a_wrapper_about_a_death_are_not_passed_on(self):
+        # The agent is stopped while the program dies and its wrapper speaks, so that it sees both at once.
+        program = " ".join(self.raw("hello", "init", "0?sleep:300", "0?signal:9", "incarnation", "finalize"))
+        script = (f"test -e $MARK && exec {program}; touch $MARK; {program} & sleep 0.15; kill -STOP $PPID; wait; "
+                  "echo bad; kill -CONT $PPID; sleep 5")
+        self.expect(0, "-n", 1, "bash", "-c", script, out="rank 0 incarnation 1\n", env={"MARK": tempfile.mktemp()})
+
     def test_same_place_every_time(self):
         self.expect(0, "-n", 1, *self.raw("hello", "init", "address", "0?signal:9", "1?signal:9", "finalize"))
         self.assertNotIn("differs", self.err)
