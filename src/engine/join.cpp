@@ -128,6 +128,7 @@ void EngineImpl::finalize() {
   if (!caught_up_) report_caught_up();
   finalizing_ = true;
   auto flushed = [this] {
+    for (Peer* p : remote_peers_) rail_->confirm(p->rank);
     for (auto& p : peers) {
       if (!p->running() || is_self(p->rank)) continue;
       if (!p->out.queue.empty() || !p->out.transfers.empty()) return false;

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::int64_t patience_ns = 1'000'000;  // before sleeping
 constexpr int sleep_ms_max = 1000;
-constexpr int sleep_feeding_ms_max = 5;  // while logs of living peers are followed
+constexpr int sleep_feeding_ms_max = 5;   // while logs of living peers are followed
+constexpr int sleep_finalizing_ms_max = 1;  // nothing wakes us when the last bytes are confirmed
 
 // The sleeper's flag is seen by every sender that looks after this, without a fence on the sender's side.
 void barrier_on_all() {
@@ -117,7 +118,7 @@ void EngineImpl::sleep(bool (*done)(void*), void* self) {
                       {agent->descriptor(), 0, 0},
                       {rail_ ? rail_->descriptor() : -1, POLLIN, 0},
                       {remote_log_ ? remote_log_->descriptor() : -1, POLLIN, 0}};
-    ::poll(look, 4, feeding ? sleep_feeding_ms_max : sleep_ms_max);
+    ::poll(look, 4, finalizing_ ? sleep_finalizing_ms_max : feeding ? sleep_feeding_ms_max : sleep_ms_max);
     if (look[1].revents & (POLLHUP | POLLERR)) ::_exit(1);  // the agent ends its ranks when it ends
     std::uint64_t rings;
     if (look[0].revents & POLLIN) [[maybe_unused]] ssize_t n = ::read(agent->doorbell(), &rings, sizeof(rings));

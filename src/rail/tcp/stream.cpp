@@ -230,6 +230,11 @@ Stream::Io Stream::flush() {
   return result;
 }
 
+void Stream::acknowledge_now() {
+  int on = 1;
+  ::setsockopt(fd_, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+}
+
 std::uint64_t Stream::unacknowledged() const {
   int n = 0;
   return ::ioctl(fd_, SIOCOUTQ, &n) == 0 && n > 0 ? static_cast<std::uint64_t>(n) : 0;

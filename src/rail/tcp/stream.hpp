@@ -77,6 +77,7 @@ class Stream {
   Io flush();
   bool broken() const { return broken_; }  // a write failed: what was queued is gone; what has arrived may be read
   std::uint64_t unacknowledged() const;    // in the socket
+  void acknowledge_now();                  // what was read, instead of with the next answer or some 40 ms later
 
  private:
   int fd_;

@@ -55,6 +55,10 @@ std::uint64_t TcpRail::unconfirmed_bytes(Rank peer) const {
   return stream.queued() + stream.unacknowledged();
 }
 
+void TcpRail::confirm(Rank peer) {
+  if (is_open(peer)) impl_->peer(peer).live->stream.acknowledge_now();
+}
+
 TcpRail::Impl::~Impl() {
   if (listener_ >= 0) ::close(listener_);
   if (timer_ >= 0) ::close(timer_);

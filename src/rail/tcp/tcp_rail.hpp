@@ -92,6 +92,8 @@ class TcpRail {
 
   // Bytes of frames taken by send() that are queued here or not yet acknowledged by the peer's kernel.
   std::uint64_t unconfirmed_bytes(Rank peer) const;
+  // Both sides wait for the other's confirmation before they end: what was read is confirmed now, not with the next frame.
+  void confirm(Rank peer);
 
   bool poll(Event& event);
 
