@@ -1,0 +1,77 @@
+"""Where and when: the machine, the commit, and how far the two cores are from each other at this moment."""
+
+import datetime
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+import commands
+
+ROOT = Path(__file__).resolve().parent.parent
+FLIP = 1.5  # a distance that changed by more than this factor within a round is a flip
+
+
+def cpu_fields():
+    fields = {}
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        name, _, value = line.partition(":")
+        fields.setdefault(name.strip(), value.strip())
+    return fields
+
+
+def describe():
+    cpu = cpu_fields()
+    model = re.sub(r"\s+", " ", cpu.get("model name", platform.machine()))
+    numbers = "/".join(cpu.get(name, "?") for name in ("cpu family", "model", "stepping"))
+    memory_kib = int(re.search(r"MemTotal:\s+(\d+)", Path("/proc/meminfo").read_text())[1])
+    return {"cpu": model, "family_model_stepping": numbers, "cores": len(os.sched_getaffinity(0)),
+            "memory_gib": round(memory_kib / (1 << 20)), "kernel": platform.release()}
+
+
+def key(machine):
+    """A name for the machine that may be part of a file's name."""
+    text = f"{machine['cpu']} {machine['family_model_stepping']} {machine['cores']} cores"
+    text = re.sub(r"\((r|tm)\)", "", text.lower())
+    return re.sub(r"[^a-z0-9]+", "-", text).strip("-")
+
+
+def title(machine):
+    return f"{machine['cpu']} ({machine['family_model_stepping']}), {machine['cores']} cores, {machine['memory_gib']} GiB"
+
+
+def today():
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def commit():
+    """The commit's short name, with a + when the tree has changes."""
+    def git(*words):
+        return subprocess.run(("git", "-C", str(ROOT), *words), capture_output=True, text=True).stdout.strip()
+    name = git("rev-parse", "--short=12", "HEAD") or "unknown"
+    return name + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
+
+
+class Distance:
+    """The cores' distance as one way of a cache line, in ns; None where it cannot be measured."""
+
+    def __init__(self, work):
+        self.program = work / "programs" / "distance"
+        source = ROOT / "bench" / "programs" / "distance.c"
+        self.program.parent.mkdir(parents=True, exist_ok=True)
+        done = commands.run(("cc", "-O2", source, "-o", self.program), commands.clean_environment(), 60)
+        self.works = done.code == 0 and len(os.sched_getaffinity(0)) > 1
+
+    def now_ns(self):
+        if not self.works:
+            return None
+        done = commands.run((self.program,), commands.clean_environment(), 20)
+        found = re.search(r"point one_way_ns ([\d.]+)", done.out)
+        return float(found[1]) if found else None
+
+
+def flipped(before_ns, after_ns):
+    if before_ns is None or after_ns is None:
+        return False
+    return max(before_ns, after_ns) > FLIP * min(before_ns, after_ns)

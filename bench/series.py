@@ -1,0 +1,127 @@
+"""What is measured: a table of series, each one or several jobs of a program of bench/programs or examples/.
+
+The bytes that a rank sends in one job stay below the part of its log that is ready at once (READY_BYTES), so that no sample
+pays for a log that has run out; `past_log` alone goes past it, on purpose."""
+
+from dataclasses import dataclass, field
+
+READY_BYTES = 32 << 20
+BUDGET = 26 << 20  # of a sender; the rest is left for words among ranks and MPI's own messages
+RECORD_HEAD, RECORD_ALIGN = 56, 64
+
+SHM, TCP = "shm", "tcp"
+LOWER, HIGHER = "lower", "higher"  # which is better
+
+
+@dataclass(frozen=True)
+class Series:
+    name: str
+    ranks: int
+    rail: str
+    unit: str
+    better: str
+    program: str
+    jobs: tuple                 # arguments of each job
+    goal: float = None          # bound on none / better peer
+    example: bool = False
+    competitors: tuple = None   # default: all
+    holdfast_options: tuple = ()
+    disk_mebibytes: int = 0     # the disk's own rate is measured in every round too
+    quick: tuple = None         # jobs of --quick
+
+
+def record(size):
+    return (RECORD_HEAD + size + RECORD_ALIGN - 1) // RECORD_ALIGN * RECORD_ALIGN
+
+
+def trips(size, budget, most=20000):
+    """How many messages of a size fit into the budget."""
+    return max(4, min(most, budget // record(size)))
+
+
+def ping_pong(sizes, budget=BUDGET // 2):
+    share = budget // len(sizes)
+    return tuple(f"{size}:{trips(size, share)}" for size in sizes)
+
+
+def windows(size, budget=BUDGET, window=None, warm_up=2):
+    window = window or max(1, min(64, (2 << 20) // size))
+    return f"{size}:{window}:{max(warm_up + 1, trips(size, budget, most=300000) // window)}:{warm_up}"
+
+
+def log2_up(n):
+    return (n - 1).bit_length()
+
+
+def allreduce(size, ranks, share):
+    """Recursive doubling sends a whole vector in each of its steps; shorter ways send less."""
+    return f"allreduce:{size}:{trips(size, share // max(1, log2_up(ranks)), most=5000)}"
+
+
+def point_to_point(rail):
+    goal = 1.0 if rail == SHM else 0.7
+    yield Series(f"latency.{rail}", 2, rail, "us", LOWER, "pingpong", goal=goal,
+                 jobs=(ping_pong((8, 64)), ping_pong((512, 4096)), ping_pong((16384, 65536))), quick=(("8:2000",),))
+    yield Series(f"latency_any_source.{rail}", 2, rail, "us", LOWER, "pingpong",
+                 jobs=(("any", *ping_pong((8, 512, 4096))),), quick=(("any", "8:1000"),))
+    yield Series(f"bandwidth.{rail}", 2, rail, "MB/s", HIGHER, "stream", goal=1.0,
+                 jobs=((windows(4096, BUDGET // 2), windows(16384, BUDGET // 2)),
+                       *((windows(size),) for size in (65536, 1 << 18, 1 << 20, 4 << 20))),
+                 quick=((windows(65536, 4 << 20), windows(1 << 20, 16 << 20)),))
+    yield Series(f"message_rate.{rail}", 2, rail, "million/s", HIGHER, "stream", goal=1.0,
+                 jobs=(("rate", windows(8)),), quick=(("rate", windows(8, 1 << 20)),))
+    yield Series(f"message_rate_any_source.{rail}", 2, rail, "million/s", HIGHER, "stream",
+                 jobs=(("rate", "any", windows(8)),), quick=(("rate", "any", windows(8, 1 << 19)),))
+
+
+def collectives(rail):
+    for ranks in (2, 4):
+        yield Series(f"collectives.n{ranks}.{rail}", ranks, rail, "us", LOWER, "collective", goal=1.0,
+                     jobs=((allreduce(8, ranks, BUDGET // 4), allreduce(4096, ranks, BUDGET // 2), "barrier:5000"),
+                           (allreduce(1 << 20, ranks, BUDGET),)),
+                     quick=(("allreduce:8:300", "barrier:300"),))
+    yield Series(f"collectives.n8.{rail}", 8, rail, "us", LOWER, "collective", goal=1.0,
+                 jobs=((allreduce(8, 8, BUDGET // 4), "barrier:2000"),), quick=(("allreduce:8:50",),))
+
+
+EXAMPLES = {
+    "heat": ("--size", "1200", "--steps", "600", "--every", "50"),
+    "cg": ("--laplace", "300", "--iterations", "400"),
+    "master_worker": ("--tasks", "600", "--size", "1500"),
+    "wavefront": ("--size", "96", "--planes", "64", "--steps", "60"),
+    "nbody": ("--size", "2400", "--steps", "12"),
+}
+
+
+def examples():
+    for name, arguments in EXAMPLES.items():
+        for ranks in (4, 8):
+            yield Series(f"example.{name}.n{ranks}", ranks, SHM, "s", LOWER, name, jobs=(arguments,), goal=1.02,
+                         example=True, quick=(QUICK_EXAMPLES[name],))
+
+
+QUICK_EXAMPLES = {
+    "heat": ("--size", "200", "--steps", "60"),
+    "cg": ("--laplace", "24"),
+    "master_worker": ("--tasks", "100"),
+    "wavefront": ("--size", "28", "--planes", "20", "--steps", "5"),
+    "nbody": ("--size", "200", "--steps", "10"),
+}
+
+PAST_LOG_MEBIBYTES = 512
+
+
+def past_log():
+    """With 32 MiB of memory for the log; all that is measured comes after the first 64 MiB."""
+    jobs = tuple((windows(size, PAST_LOG_MEBIBYTES << 20, warm_up=(64 << 20) // ((2 << 20) // size * size)),)
+                 for size in (65536, 1 << 20))
+    yield Series("past_log.shm", 2, SHM, "MB/s", HIGHER, "stream", jobs=jobs, competitors=("none", "pessimist"),
+                 holdfast_options=("--log-memory", "32M"), disk_mebibytes=256)
+
+
+def all_series():
+    return [*point_to_point(SHM), *point_to_point(TCP), *collectives(SHM), *collectives(TCP), *examples(), *past_log()]
+
+
+QUICK = ("latency.shm", "latency_any_source.shm", "bandwidth.shm", "message_rate.shm", "latency.tcp", "collectives.n4.shm",
+         "example.heat.n4", "example.master_worker.n4")
