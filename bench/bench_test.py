@@ -1,7 +1,6 @@
 """The parts of bench/ that need no MPI: budgets of the series, flips, medians, ratios, what makes a run fail, the table."""
 
 import unittest
-from types import SimpleNamespace
 
 import competitors
 import machine
@@ -17,7 +16,7 @@ def a_round(name, kept=True, disk=None, **points):
     outcomes = {who: {"points": {"8": value} if value is not None else {}, "errors": {} if value is not None else {0: "[pid] broken"}}
                 for who, value in points.items()}
     return {"series": name, "kept": kept, "disk_mb_s": disk, "outcomes": outcomes, "distance_before_ns": 40,
-            "distance_after_ns": 42}
+            "distance_after_ns": 42, "other_load_cores": 0.0}
 
 
 class Budgets(unittest.TestCase):
@@ -93,6 +92,10 @@ class Tables(unittest.TestCase):
         for text in (table.as_text(entry), table.as_markdown(entry)):
             for part in ("failed", "absent", "openmpi-pessimist is absent: not there", "failed: openmpi in latency.shm: broken"):
                 self.assertIn(part, text)
+
+    def test_a_machine_that_is_not_quiet_is_named(self):
+        self.assertEqual(list(table.disturbance([a_round("latency.shm", none=1.0)])), [])
+        self.assertIn("0.8 cores", next(table.disturbance([{**a_round("latency.shm", none=1.0), "other_load_cores": 0.8}])))
 
     def test_competitors_have_headings(self):
         names = {c.name for c in competitors.all_competitors(competitors.HERE, competitors.HERE)}

@@ -51,7 +51,10 @@ def run(command, environment, limit_s, label=None):
             if time.monotonic() - begun > limit_s:
                 out, err = end(process)
                 return sign.over(Done(None, out, err, time.monotonic() - begun))
-            sign.of_life(time.monotonic() - begun)
+            sign.of_life()
+        except KeyboardInterrupt:
+            end(process)
+            raise
     return sign.over(Done(process.returncode, out, err, time.monotonic() - begun))
 
 
@@ -74,7 +77,7 @@ class Sign:
     def __init__(self, label):
         self.label, self.shown = label, False
 
-    def of_life(self, seconds):
+    def of_life(self):
         if self.label and not self.shown:
             say(f"{self.label} ", end="")
         self.shown = True

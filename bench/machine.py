@@ -1,10 +1,13 @@
-"""Where and when: the machine, the commit, and how far the two cores are from each other at this moment."""
+"""Where and when: the machine, the commit, what else the machine is doing, and how far the two cores are from each other at
+this moment."""
 
 import datetime
 import os
 import platform
 import re
+import resource
 import subprocess
+import time
 from pathlib import Path
 
 import commands
@@ -69,6 +72,26 @@ class Distance:
         done = commands.run((self.program,), commands.clean_environment(), 20)
         found = re.search(r"point one_way_ns ([\d.]+)", done.out)
         return float(found[1]) if found else None
+
+
+class OtherLoad:
+    """How many cores other programs keep busy (the hypervisor's other guests included), since this object was made."""
+
+    def __init__(self):
+        self.begun, self.at_start = time.monotonic(), self.foreign_s()
+
+    @staticmethod
+    def foreign_s():
+        """Processor time of the whole machine, without what is idle and what this program's jobs have used."""
+        fields = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+        user, nice, system, _idle, _iowait, irq, softirq, steal = fields
+        busy = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return busy - sum(u.ru_utime + u.ru_stime for u in used)
+
+    def cores(self):
+        seconds = max(time.monotonic() - self.begun, 1e-3)
+        return round(max(0.0, self.foreign_s() - self.at_start) / seconds, 2)
 
 
 def flipped(before_ns, after_ns):

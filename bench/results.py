@@ -86,7 +86,7 @@ def problems(series_list, rounds):
              if name in ("none", "pessimist")]
     found += [f"{series}: {one['bytes_unprotected']} bytes unprotected" for series, one in logged(rounds).items()
               if one["bytes_unprotected"] > 0]
-    found += [f"{series.name}: no round without a flip of the cores' distance" for series in series_list
+    found += [f"{series.name}: no round that was kept" for series in series_list
               if not any(r["kept"] for r in rounds if r["series"] == series.name)]
     return found
 

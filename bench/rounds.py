@@ -19,29 +19,35 @@ class Rounds:
     def run(self, series_list, count):
         """All rounds, as a list of dictionaries; the ones that were dropped are in it, marked."""
         rounds = []
-        for repetition in range(count):
-            for number, series in enumerate(series_list, 1):
-                commands.say(f"[{repetition + 1}/{count} {number}/{len(series_list)}] {series.name}:", end="")
-                while True:
-                    rounds.append(self.one(series, repetition))
-                    if rounds[-1]["kept"] or self.repeats_left == 0:
-                        break
-                    self.repeats_left -= 1
-                    commands.say("    the cores' distance flipped: dropped, again:", end="")
+        try:
+            for repetition in range(count):
+                for number, series in enumerate(series_list, 1):
+                    commands.say(f"[{repetition + 1}/{count} {number}/{len(series_list)}] {series.name}:", end="")
+                    self.until_kept(series, repetition, rounds)
+        except KeyboardInterrupt:
+            commands.say("\nstopped: what was measured so far")
         return rounds
 
+    def until_kept(self, series, repetition, rounds):
+        while True:
+            rounds.append(self.one(series, repetition))
+            if rounds[-1]["kept"] or self.repeats_left == 0:
+                return
+            self.repeats_left -= 1
+            commands.say("    the cores' distance flipped: dropped, again:", end="")
+
     def one(self, series, repetition):
-        before = self.distance.now_ns()
+        before, others = self.distance.now_ns(), machine.OtherLoad()
         outcomes = {}
         wanted = [c for c in self.competitors if not series.competitors or c.name in series.competitors]
         shift = repetition % max(1, len(wanted))
         for competitor in wanted[shift:] + wanted[:shift]:
             outcomes[competitor.name] = self.take_turn(series, competitor)
         disk = self.disk_mb_s(series)
-        after = self.distance.now_ns()
-        commands.say(f"  ({nanoseconds(before)} -> {nanoseconds(after)})")
+        busy, after = others.cores(), self.distance.now_ns()
+        commands.say(f"  ({nanoseconds(before)} -> {nanoseconds(after)}{f', others {busy:.1f} cores' if busy >= 0.1 else ''})")
         return {"series": series.name, "repetition": repetition, "distance_before_ns": before, "distance_after_ns": after,
-                "kept": self.any_distance or not machine.flipped(before, after), "disk_mb_s": disk, "outcomes": outcomes}
+                "other_load_cores": busy, "kept": self.any_distance or not machine.flipped(before, after), "disk_mb_s": disk, "outcomes": outcomes}
 
     def take_turn(self, series, competitor):
         commands.say(f" {competitor.name}", end="")

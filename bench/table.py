@@ -1,9 +1,12 @@
 """The table, for the terminal and as Markdown, and the notes below it."""
 
+from statistics import median
+
 import machine
 from results import failures, logged, meets_goal
 
 HEADINGS = ("none", "pessimist", "openmpi", "openmpi-pessimist", "mpich", "disk")
+QUIET_CORES = 0.1  # what other programs may use before the table says so
 
 
 def number(value):
@@ -43,6 +46,7 @@ def notes(entry):
     yield (f"{machine.title(entry['machine'])}, kernel {entry['machine']['kernel']}; {entry['date']}; commit "
            f"{entry['commit']}; {entry['repetitions']} round(s){', quick' if entry['quick'] else ''}.")
     yield distances(entry["rounds"])
+    yield from disturbance(entry["rounds"])
     yield ("Medians over rounds. Ratios are medians of the ratios within a round; best: the better of Open MPI and MPICH, "
            "both without logging (or the disk). Units of time: lower is better; of rate: higher. !: none misses its goal.")
     for name, competitor in entry["competitors"].items():
@@ -63,6 +67,13 @@ def distances(rounds):
         return f"The cores' distance is not known; {dropped} rounds dropped."
     return (f"The cores' distance, one way: {min(kept):.0f} to {max(kept):.0f} ns over the rounds; {dropped} of {len(rounds)} "
             "rounds dropped because it flipped.")
+
+
+def disturbance(rounds):
+    loads = [r["other_load_cores"] for r in rounds if r["kept"]]
+    if loads and median(loads) >= QUIET_CORES:
+        yield (f"Other programs kept {median(loads):.2g} cores busy in the median round (up to {max(loads):.2g}): these figures are "
+               "not those of a quiet machine.")
 
 
 def grouped(found):
