@@ -158,8 +158,8 @@ def all_competitors(build, work):
             OpenMpi("openmpi-pessimist", openmpi, logs=True), Mpich("mpich", mpich)]
 
 
-OPEN_MPI_LOGGING = ("`--mca vprotocol pessimist` of Open MPI 5 breaks on shared memory at messages of up to 256 bytes (their inline "
-                    "path hands it a request without a size), and everywhere at any-source receives, which need an event "
-                    "logger that is not part of the package")
+OPEN_MPI_LOGGING = (
+    "`--mca vprotocol pessimist` of Open MPI 5 breaks on shared memory at messages of up to 256 bytes (their inline path hands it "
+    "a request without a size), and everywhere at any-source receives, which need an event logger that is not part of the package")
 
 PEERS = ("openmpi", "mpich")  # without logging: who Holdfast is compared with

@@ -5,7 +5,7 @@ import json
 from statistics import median
 
 from competitors import PEERS
-from series import HIGHER, READY_BYTES
+from series import HIGHER, NONE_TO_BEST, PESSIMIST_TO_BEST, PESSIMIST_TO_NONE, READY_BYTES
 
 DISK = "disk"
 
@@ -16,7 +16,9 @@ def summarize(series_list, rounds):
     for series in series_list:
         kept = [r for r in rounds if r["series"] == series.name and r["kept"]]
         labels = list(dict.fromkeys(label for r in kept for o in r["outcomes"].values() for label in o["points"]))
-        rows += [row(series, label, [values(r, label) for r in kept]) for label in labels]
+        for label in labels:
+            one = row(series, label, [values(r, label) for r in kept])
+            rows.append({**one, "missed": missed(series, one)})
     return rows
 
 
@@ -32,10 +34,9 @@ def row(series, label, by_round):
     names = list(dict.fromkeys(name for found in by_round for name in found))
     medians = {name: median(found[name] for found in by_round if name in found) for name in names}
     best = best_peer(medians, series.better)
-    return {"series": series.name, "label": label, "unit": series.unit, "better": series.better, "goal": series.goal,
-            "rounds": len(by_round), "medians": medians, "best_peer": best,
-            "none_to_best": ratio("none", best, by_round), "pessimist_to_best": ratio("pessimist", best, by_round),
-            "pessimist_to_none": ratio("pessimist", "none", by_round)}
+    return {"series": series.name, "label": label, "unit": series.unit, "better": series.better, "rounds": len(by_round),
+            "medians": medians, "best_peer": best, NONE_TO_BEST: ratio("none", best, by_round),
+            PESSIMIST_TO_BEST: ratio("pessimist", best, by_round), PESSIMIST_TO_NONE: ratio("pessimist", "none", by_round)}
 
 
 def best_peer(medians, better):
@@ -50,11 +51,18 @@ def ratio(name, other, by_round):
     return median(ratios) if ratios else None
 
 
-def meets_goal(row):
-    """True, False, or None where there is no goal or no peer."""
-    if row["goal"] is None or row["none_to_best"] is None:
-        return None
-    return row["none_to_best"] >= row["goal"] if row["better"] == HIGHER else row["none_to_best"] <= row["goal"]
+def missed(series, row):
+    """The ratios whose goal the row does not reach. A ratio that is not known misses nothing."""
+    return [goal.ratio for goal in series.goals
+            if (goal.labels is None or row["label"] in goal.labels) and row[goal.ratio] is not None and not reached(goal, row)]
+
+
+def reached(goal, row):
+    if row["better"] == HIGHER:
+        return row[goal.ratio] >= goal.bound
+    ours, other = {NONE_TO_BEST: ("none", row["best_peer"]), PESSIMIST_TO_BEST: ("pessimist", row["best_peer"]),
+                   PESSIMIST_TO_NONE: ("pessimist", "none")}[goal.ratio]
+    return row[goal.ratio] <= goal.bound or row["medians"][ours] - row["medians"][other] <= goal.slack
 
 
 def failures(rounds):

@@ -47,7 +47,8 @@ class Rounds:
         busy, after = others.cores(), self.distance.now_ns()
         commands.say(f"  ({nanoseconds(before)} -> {nanoseconds(after)}{f', others {busy:.1f} cores' if busy >= 0.1 else ''})")
         return {"series": series.name, "repetition": repetition, "distance_before_ns": before, "distance_after_ns": after,
-                "other_load_cores": busy, "kept": self.any_distance or not machine.flipped(before, after), "disk_mb_s": disk, "outcomes": outcomes}
+                "other_load_cores": busy, "kept": self.any_distance or not machine.flipped(before, after),
+                "disk_mb_s": disk, "outcomes": outcomes}
 
     def take_turn(self, series, competitor):
         commands.say(f" {competitor.name}", end="")

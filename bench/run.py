@@ -95,6 +95,8 @@ def introduce(competitor):
 
 
 def draw(options, work, key):
+    for old in work.glob(f"*-{key}.svg"):
+        old.unlink()
     if options.no_plots:
         return
     directory = work / "env" / "matplotlib"
@@ -110,6 +112,8 @@ def draw(options, work, key):
 
 def main():
     options = arguments()
+    if options.publish and (options.only or options.quick or options.competitors or options.no_plots):
+        return usage("--publish is for a whole run")
     chosen = chosen_series(options)
     if options.list:
         print("\n".join(s.name for s in chosen))

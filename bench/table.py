@@ -3,7 +3,8 @@
 from statistics import median
 
 import machine
-from results import failures, logged, meets_goal
+from results import failures, logged
+from series import NONE_TO_BEST, PESSIMIST_TO_BEST, PESSIMIST_TO_NONE
 
 HEADINGS = ("none", "pessimist", "openmpi", "openmpi-pessimist", "mpich", "disk")
 QUIET_CORES = 0.1  # what other programs may use before the table says so
@@ -15,8 +16,10 @@ def number(value):
     return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
 
 
-def quotient(value):
-    return "-" if value is None else f"{value:.2f}"
+def quotient(row, ratio):
+    if row[ratio] is None:
+        return "-"
+    return f"{row[ratio]:.2f}" + (" !" if ratio in row["missed"] else "")
 
 
 def what(row):
@@ -31,9 +34,8 @@ def lines(entry):
     for row in entry["points"]:
         cells = [number(row["medians"][name]) if name in row["medians"] else missing(entry, failed, row, name)
                  for name in present]
-        mark = "" if meets_goal(row) is not False else " !"
-        yield [what(row), row["unit"], *cells, quotient(row["none_to_best"]) + mark, quotient(row["pessimist_to_best"]),
-               quotient(row["pessimist_to_none"])]
+        yield [what(row), row["unit"], *cells,
+               *(quotient(row, ratio) for ratio in (NONE_TO_BEST, PESSIMIST_TO_BEST, PESSIMIST_TO_NONE))]
 
 
 def missing(entry, failed, row, name):
@@ -48,7 +50,8 @@ def notes(entry):
     yield distances(entry["rounds"])
     yield from disturbance(entry["rounds"])
     yield ("Medians over rounds. Ratios are medians of the ratios within a round; best: the better of Open MPI and MPICH, "
-           "both without logging (or the disk). Units of time: lower is better; of rate: higher. !: none misses its goal.")
+           "both without logging (or the disk). Units of time: lower is better; of rate: higher. !: misses its goal "
+           "(bench/series.py).")
     for name, competitor in entry["competitors"].items():
         if competitor["error"]:
             yield f"{name} is absent: {competitor['error']}"
@@ -72,8 +75,8 @@ def distances(rounds):
 def disturbance(rounds):
     loads = [r["other_load_cores"] for r in rounds if r["kept"]]
     if loads and median(loads) >= QUIET_CORES:
-        yield (f"Other programs kept {median(loads):.2g} cores busy in the median round (up to {max(loads):.2g}): these figures are "
-               "not those of a quiet machine.")
+        yield (f"Other programs kept {median(loads):.2g} cores busy in the median round (up to {max(loads):.2g}): these figures "
+               "are not those of a quiet machine.")
 
 
 def grouped(found):
