@@ -159,7 +159,7 @@ def all_competitors(build, work):
 
 
 OPEN_MPI_LOGGING = (
-    "`--mca vprotocol pessimist` of Open MPI 5 breaks on shared memory at messages of up to 256 bytes (their inline path hands it "
-    "a request without a size), and everywhere at any-source receives, which need an event logger that is not part of the package")
+    "`--mca vprotocol pessimist` of Open MPI 5 breaks on shared memory at messages of up to 256 bytes (their inline path hands "
+    "it a request without a size), and everywhere at any-source receives, which need an event logger that is not in the package")
 
 PEERS = ("openmpi", "mpich")  # without logging: who Holdfast is compared with

@@ -107,7 +107,7 @@ def draw(options, work, key):
         return
     words = (directory / "bin" / "python", competitors.HERE / "plots.py", work / "results.json", key, work)
     done = commands.run(words, commands.clean_environment(), 120, "drawing")
-    commands.say(f"no plots: {done.why()}" if done.code else "plots: " + " ".join(done.out.split()))
+    commands.say(f"no plots: {done.why()}" if done.code else f"{len(done.out.split())} plots: {work}/*.svg")
 
 
 def main():

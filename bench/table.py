@@ -57,8 +57,8 @@ def notes(entry):
             yield f"{name} is absent: {competitor['error']}"
         elif competitor.get("note"):
             yield f"{name}: {competitor['note']}"
-    for reason, where in grouped(failures(entry["rounds"])).items():
-        yield f"failed: {', '.join(where)}: {reason}"
+    for (name, reason), where in grouped(failures(entry["rounds"])).items():
+        yield f"{name} failed in {', '.join(where)}: {reason}"
     yield from logs(entry["rounds"])
 
 
@@ -80,10 +80,10 @@ def disturbance(rounds):
 
 
 def grouped(found):
-    """Error text -> series and competitor of each, so that one cause is told once."""
+    """(Competitor, error) -> series, so that one cause is told once."""
     by_reason = {}
     for (series, name), error in found.items():
-        by_reason.setdefault(error_kind(error), []).append(f"{name} in {series}")
+        by_reason.setdefault((name, error_kind(error)), []).append(series)
     return by_reason
 
 
