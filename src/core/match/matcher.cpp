@@ -12,22 +12,29 @@ bool Matcher::blocked(const Arrived& message) const {
   return false;
 }
 
-Arrived* Matcher::peek(Rank source, MessageTag tag) {
-  Posted wanted;
-  wanted.source = source;
-  wanted.tag = tag;
+Arrived* Matcher::earliest(const Posted& receive) {
   for (Arrived* m = unexpected_.first(); m; m = unexpected_.after(*m)) {
-    if (accepts(wanted, *m) && !blocked(*m)) return m;
+    if (accepts(receive, *m)) return m;
   }
   return nullptr;
 }
 
+Arrived* Matcher::peek(Rank source, MessageTag tag) {
+  Posted wanted;
+  wanted.source = source;
+  wanted.tag = tag;
+  Arrived* m = earliest(wanted);
+  return m && !blocked(*m) ? m : nullptr;  // a later one would overtake it
+}
+
 Arrived* Matcher::post(Posted& receive) {
   if (receive.mode == Mode::free) {
-    if (Arrived* m = peek(receive.source, receive.tag)) {
+    Arrived* m = earliest(receive);
+    if (m && !blocked(*m)) {
       unexpected_.remove(*m);
       return m;
     }
+    if (m) receive.mode = Mode::held;  // that message is its own unless a held receive takes it
   }
   posted_.push_back(receive);
   if (receive.mode == Mode::held) ++held_;
@@ -37,12 +44,24 @@ Arrived* Matcher::post(Posted& receive) {
 Posted* Matcher::arrive(Arrived& message) {
   for (Posted* p = posted_.first(); p; p = posted_.after(*p)) {
     if (p->mode == Mode::inert || !accepts(*p, message)) continue;
-    if (p->mode == Mode::held) break;  // the message waits behind it
+    if (p->mode == Mode::held) {  // the message waits behind it
+      hold_after(*p, message);
+      break;
+    }
     posted_.remove(*p);
     return p;
   }
   unexpected_.push_back(message);
   return nullptr;
+}
+
+// Receives behind a held one that could take the message too take none before: a later one would overtake it.
+void Matcher::hold_after(Posted& first, const Arrived& message) {
+  for (Posted* p = posted_.after(first); p; p = posted_.after(*p)) {
+    if (p->mode != Mode::free || !accepts(*p, message)) continue;
+    p->mode = Mode::held;
+    ++held_;
+  }
 }
 
 void Matcher::remove_posted(Posted& receive) {

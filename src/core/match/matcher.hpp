@@ -2,7 +2,8 @@
 // entries are the caller's, linked in place, and must stay in place while queued. One thread.
 //
 // While a rank replays, an any-source receive may be `forced` to the source of its matching determinant, `held` because
-// it has none (it matches nothing and what it could match waits behind it), or `inert` because its recorded Cancel
+// it has none (it matches nothing, and what it could match waits behind it; so does every receive that could take such a
+// message: a later message must not overtake it there), or `inert` because its recorded Cancel
 // succeeded (it never matches, nothing waits for it). Design section 6.4.
 #pragma once
 #include <cstdint>
@@ -60,6 +61,8 @@ class Matcher {
            (receive.tag == any_tag || receive.tag == message.tag);
   }
   bool blocked(const Arrived& message) const;
+  Arrived* earliest(const Posted& receive);
+  void hold_after(Posted& first, const Arrived& message);
   void remove_posted(Posted& receive);
 
   List<Posted> posted_;

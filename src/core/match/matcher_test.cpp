@@ -23,9 +23,11 @@ struct Message : Arrived {
 // Says again, without cleverness, what the header says.
 class Model {
  public:
-  int post(const Receive& r) {
-    if (r.mode == Mode::free) {
-      if (int m = peek(r.source, r.tag)) return erase_message(m);
+  int post(Receive r) {
+    for (const Message& m : messages_) {
+      if (r.mode != Mode::free || !takes(r.source, r.tag, m)) continue;
+      if (!waits(m)) return erase_message(m.id);
+      r.mode = Mode::held;
     }
     posted_.push_back(r);
     return 0;
@@ -33,7 +35,13 @@ class Model {
   int arrive(const Message& m) {
     for (std::size_t i = 0; i < posted_.size(); ++i) {
       if (!takes(posted_[i].source, posted_[i].tag, m) || posted_[i].mode == Mode::inert) continue;
-      if (posted_[i].mode == Mode::held) break;
+      if (posted_[i].mode == Mode::held) {
+        for (Receive& r : posted_) {
+          bool behind = &r > &posted_[i];
+          if (behind && r.mode == Mode::free && takes(r.source, r.tag, m)) r.mode = Mode::held;
+        }
+        break;
+      }
       int id = posted_[i].id;
       posted_.erase(posted_.begin() + static_cast<std::ptrdiff_t>(i));
       return id;
@@ -43,7 +51,7 @@ class Model {
   }
   int peek(Rank source, MessageTag tag) {
     for (const Message& m : messages_) {
-      if (takes(source, tag, m) && !waits(m)) return m.id;
+      if (takes(source, tag, m)) return waits(m) ? 0 : m.id;
     }
     return 0;
   }
@@ -239,6 +247,7 @@ TEST(Matcher, MessagesWaitBehindAHeldReceiveOnlyIfItCouldTakeThem) {
   held.tag = MessageTag{5};
   held.mode = Mode::held;
   named.source = Rank{1};
+  named.tag = MessageTag{6};
   EXPECT_EQ(matcher.post(held), nullptr);
   EXPECT_EQ(matcher.post(named), nullptr);
   Message waits = message(1, 5), passes = message(1, 6);
@@ -254,6 +263,38 @@ TEST(Matcher, MessagesWaitBehindAHeldReceiveOnlyIfItCouldTakeThem) {
   EXPECT_EQ(match.message, &waits);
   EXPECT_FALSE(matcher.poll_match());
   matcher.withdraw(other);
+}
+
+// MPI 5.0, 3.5: no message overtakes one that waits behind a held receive, neither into a receive that was posted before it
+// came, nor into one that is posted afterwards, nor into a probe.
+TEST(Matcher, NoMessageOvertakesOneThatWaits) {
+  for (bool posted_before : {true, false}) {
+    Matcher matcher;
+    Receive held, named;
+    held.tag = MessageTag{5};
+    held.mode = Mode::held;
+    named.source = Rank{1};
+    Message earlier_elsewhere = message(2, 5), waits = message(1, 5), later = message(1, 6);
+    EXPECT_EQ(matcher.post(held), nullptr);
+    EXPECT_EQ(matcher.arrive(earlier_elsewhere), nullptr);
+    if (posted_before) {
+      EXPECT_EQ(matcher.post(named), nullptr);
+    }
+    EXPECT_EQ(matcher.arrive(waits), nullptr);
+    EXPECT_EQ(matcher.arrive(later), nullptr);
+    EXPECT_EQ(matcher.peek(Rank{1}, any_tag), nullptr);
+    if (!posted_before) {
+      EXPECT_EQ(matcher.post(named), nullptr);
+    }
+    matcher.release_held();
+    auto first = matcher.poll_match(), second = matcher.poll_match();
+    EXPECT_EQ(first.receive, &held);
+    EXPECT_EQ(first.message, &earlier_elsewhere);
+    EXPECT_EQ(second.receive, &named);
+    EXPECT_EQ(second.message, &waits);
+    matcher.take(later);
+    EXPECT_TRUE(matcher.idle());
+  }
 }
 
 // Design section 6.4: a receive whose Cancel succeeded never matches, and nothing waits for it.

@@ -127,7 +127,7 @@ class TestRank {
   }
   void end_test(std::span<const std::int32_t> found) {
     protocol_.on_test_result(found);
-    if (found.empty()) failed_ = {stored_ + unstable_.size(), protocol_.last_failed()};
+    if (found.empty()) failed_[stored_ + unstable_.size()] = protocol_.last_failed();
     else persist();
     store_failed();
   }
@@ -202,9 +202,12 @@ class TestRank {
   std::vector<Message*> poll_acknowledged() { return std::exchange(acknowledged_, {}); }
 
  private:
-  // The word of the lazy event is stored behind the determinants that came before it.
+  // The word of the lazy event is stored behind the determinants that came before it, and with those that came after.
   void store_failed() {
-    if (failed_.after <= stored_) store_.last_failed = std::max(store_.last_failed, failed_.clock);
+    while (!failed_.empty() && failed_.begin()->first <= stored_) {
+      store_.last_failed = std::max(store_.last_failed, failed_.begin()->second);
+      failed_.erase(failed_.begin());
+    }
   }
   void complete(Request& r, Message& m) {
     r.matched = true;
@@ -242,10 +245,7 @@ class TestRank {
   std::vector<Message*> acknowledged_;
   std::vector<std::vector<std::byte>> unstable_;
   std::uint64_t stored_ = 0;
-  struct Failed {
-    std::uint64_t after = 0;  // determinants before it
-    TestClock clock{};
-  } failed_;
+  std::map<std::uint64_t, TestClock> failed_;  // last failed test, by the number of determinants before it
   std::vector<Frame> frames_;
 };
 
