@@ -97,7 +97,12 @@ MutableBytes AgentLink::new_log_segment() {
   auto answer = ask(BootstrapKind::new_log_segment, {});
   if (!answer || answer->fds.empty()) return {};
   auto mapping = os::Mapping::map(answer->fds[0].get(), true);
-  return mapping ? mapping->release() : MutableBytes();
+  if (!mapping) return {};
+  ByteReader in(answer->bytes);
+  in.get<BootstrapKind>();
+  auto info = in.get<wire::SegmentInfo>();
+  if (in.ok() && !info.on_disk) mapping->populate();  // one call instead of a fault for every page
+  return mapping->release();
 }
 
 bool AgentLink::closed() {

@@ -7,6 +7,10 @@
 #include <cerrno>
 #include <cstring>
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 namespace hf::os {
 
 Mapping::~Mapping() {
@@ -24,6 +28,10 @@ Result<Mapping> Mapping::map(int fd, bool writable, std::size_t bytes) {
   Mapping out;
   out.bytes_ = MutableBytes(static_cast<std::byte*>(at), bytes);
   return out;
+}
+
+void Mapping::populate() {
+  (void)::madvise(bytes_.data(), bytes_.size(), MADV_POPULATE_WRITE);  // else page by page, at first touch
 }
 
 }  // namespace hf::os

@@ -20,6 +20,7 @@ class Mapping {
   static Result<Mapping> map(int fd, bool writable, std::size_t bytes = 0);
   MutableBytes bytes() const { return bytes_; }  // writing to a read-only mapping is a fault
   explicit operator bool() const { return !bytes_.empty(); }
+  void populate();  // enters all pages into the page tables of this process, allocating those that are missing
   MutableBytes release() { return std::exchange(bytes_, {}); }  // stays mapped for ever
 
  private:
