@@ -36,6 +36,8 @@ void TcpRail::Impl::drop(Connection& c, Tell tell, std::string reason) {
     bool known = p.dial == &c || p.live == &c;
     if (p.dial == &c) p.dial = nullptr;
     if (p.live == &c) p.live = nullptr;
+    // Nobody has heard of it yet: an answer to that event would go to the connection that comes next.
+    if (c.state == Connection::State::incoming && withdraw_incoming(c.peer)) known = false;
     if (known && tell == Tell::yes)
       announce(Event::closed, c, std::move(reason), c.state == Connection::State::open);
   } else {
@@ -53,6 +55,12 @@ void TcpRail::Impl::drop(Connection& c, Tell tell, std::string reason) {
   graveyard_.push_back(std::move(*at));
   *at = std::move(connections_.back());
   connections_.pop_back();
+}
+
+bool TcpRail::Impl::withdraw_incoming(Rank rank) {
+  return std::erase_if(events_, [&](const Pending& e) {
+           return e.event.peer == rank && e.event.kind == Event::incoming;
+         }) > 0;
 }
 
 void TcpRail::Impl::connect(const Peer& to, std::uint64_t position) {

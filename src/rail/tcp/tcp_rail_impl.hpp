@@ -87,6 +87,7 @@ class TcpRail::Impl {
   // ---- greeting.cpp
   Connection* add(int fd);
   void drop(Connection& c, Tell tell, std::string reason);
+  bool withdraw_incoming(Rank peer);  // false: it was taken already
   void on_listener();
   void on_timer();
   void on_handshake(Connection& c);
