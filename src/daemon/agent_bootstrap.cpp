@@ -112,6 +112,7 @@ int Agent::doorbell_fd(int number) {
 }
 
 void Agent::on_exhausted(int number, const wire::Exhausted& limits) {
+  if (std::exchange(local(number)->exhausted_told, true)) return;
   event(EventKind::exhausted, *local(number), {limits.memory_limit_bytes, limits.disk_limit_bytes});
 }
 
@@ -150,6 +151,10 @@ void Agent::on_told(int number, BootstrapKind kind, Bytes payload) {
     wire::RankName name;
     if (!read_struct(payload, name) || name.rank < 0 || name.rank >= job_.rank_count()) return;
     event(EventKind::unprotect, rank, {static_cast<std::uint64_t>(name.rank)});
+  } else if (kind == BootstrapKind::forget) {
+    wire::RankName name;
+    if (!read_struct(payload, name) || name.rank < 0 || name.rank >= job_.rank_count()) return;
+    segments_->forget(number, name.rank);
   } else if (kind == BootstrapKind::note) {
     std::string text = one_line(payload);
     event(EventKind::note, rank, {}, bytes_of(text));

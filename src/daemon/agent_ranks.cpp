@@ -76,7 +76,7 @@ void Agent::start(LocalRank& rank) {
   rank.mpi_process = 0;
   rank.mpi_pidfd.reset();
   rank.mpi_status.reset();
-  rank.initialized = rank.finalized = false;
+  rank.initialized = rank.finalized = rank.exhausted_told = false;
   rank.library_checks = 0;
   rank.state = State::running;
   event(EventKind::started, rank, {static_cast<std::uint64_t>(*pid)});

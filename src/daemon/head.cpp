@@ -181,6 +181,7 @@ void Head::on_rank_event(const Event& event, Bytes text) {
   switch (event.kind) {
     case EventKind::started:
       if (event.incarnation > 0) output_.on_started(event.rank);
+      if (event.incarnation > 0 && rank_unprotected_[rank]) return on_unprotected_death(event.rank);
       return publish(event, wire::RankState::running, 0);
     case EventKind::joined:
       if (!std::exchange(mpi_job_announced_, true)) agents_.send_all_bytes(ControlKind::mpi_job, {});
@@ -227,6 +228,14 @@ void Head::on_note(const Event& event, Bytes text) {
   } else if (event.kind == EventKind::caught_up && options_.verbose) {
     output_.say(fmt::format("rank {} has caught up: {} MPI calls, {} messages replayed", event.rank, event.a, event.b));
   }
+}
+
+// Its agent had not yet heard that nobody keeps a log for it any more, and has started it again.
+void Head::on_unprotected_death(int rank) {
+  output_.say(fmt::format("rank {} was killed, and was unprotected: the message logs for it had been given up for lack of "
+                          "room (--log-memory, --log-disk); the job ends",
+                          rank));
+  end(128 + SIGKILL, grace_ms);
 }
 
 void Head::on_unprotect(const Event& event) {

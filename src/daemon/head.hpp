@@ -28,6 +28,7 @@ class Head {
   void on_rank_event(const Event& event, Bytes text);
   void on_note(const Event& event, Bytes text);
   void on_unprotect(const Event& event);
+  void on_unprotected_death(int rank);
   void publish(const Event& event, wire::RankState state, std::uint64_t address_and_port);
   void end(int exit_code, std::uint32_t grace_ms);
   void finish_if_over();

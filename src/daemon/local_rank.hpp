@@ -39,6 +39,7 @@ struct LocalRank {
   os::UniqueFd mpi_pidfd;            // only when it is not the leader; closed once its death was seen
   std::optional<int> mpi_status;
   bool initialized = false, finalized = false;
+  bool exhausted_told = false;
   bool unprotected = false;        // nobody keeps a log for it any more
   bool kill_when_started = false;  // an injected kill came while it was not running
 

@@ -2,6 +2,7 @@
 
 #include "base/check.hpp"
 #include "os/memory_file.hpp"
+#include "segment/live_chunks.hpp"
 #include "segment/log_layout.hpp"
 
 namespace hf::daemon {
@@ -23,22 +24,32 @@ SegmentStore::SegmentStore(int rank_count, SegmentLimits limits)
       ranks_(static_cast<std::size_t>(rank_count)) {}
 
 Result<> SegmentStore::create_incarnation(int rank) {
-  Incarnation incarnation;
+  auto incarnation = std::make_unique<Incarnation>();
   Result<os::UniqueFd> file = os::make_memory_file("holdfast-control", segment::control_bytes(rank_count_));
   if (!file) return std::unexpected(file.error());
-  Result<os::Mapping> mapping = os::Mapping::map(file->get(), false);
+  // Written by the agent only when the incarnation has ended: forget().
+  Result<os::Mapping> mapping = os::Mapping::map(file->get(), true);
   if (!mapping) return std::unexpected(mapping.error());
-  incarnation.control = std::move(*file);
-  incarnation.control_mapping = std::move(*mapping);
-  ranks_[static_cast<std::size_t>(rank)].incarnations.push_back(std::move(incarnation));
+  incarnation->control = std::move(*file);
+  incarnation->control_mapping = std::move(*mapping);
+  PerRank& owner = ranks_[static_cast<std::size_t>(rank)];
+  owner.may_give_back = !owner.incarnations.empty();
+  owner.incarnations.push_back(std::move(incarnation));
   return {};
 }
 
 Result<std::variant<SegmentStore::Segment, wire::Exhausted>> SegmentStore::create_log(int rank) {
   PerRank& owner = ranks_[static_cast<std::size_t>(rank)];
   HF_CHECK(!owner.incarnations.empty());
-  std::vector<Log>& logs = owner.incarnations.back().logs;
+  bool full = owner.memory_bytes + limits_.segment_bytes > limits_.memory_bytes_max;
+  if (full && std::exchange(owner.may_give_back, false)) give_back(owner);
+  return create_within_limits(owner);
+}
+
+Result<std::variant<SegmentStore::Segment, wire::Exhausted>> SegmentStore::create_within_limits(PerRank& owner) {
+  std::vector<Log>& logs = owner.incarnations.back()->logs;
   Log log;
+  log.held_bytes = limits_.segment_bytes;
   if (owner.memory_bytes + limits_.segment_bytes <= limits_.memory_bytes_max) {
     Result<os::UniqueFd> file = pool_.take();
     if (!file) return std::unexpected(file.error());
@@ -63,7 +74,7 @@ Result<std::variant<SegmentStore::Segment, wire::Exhausted>> SegmentStore::creat
 const SegmentStore::Incarnation* SegmentStore::incarnation(int rank, std::uint32_t number) const {
   if (rank < 0 || rank >= rank_count_) return nullptr;
   const PerRank& owner = ranks_[static_cast<std::size_t>(rank)];
-  return number < owner.incarnations.size() ? &owner.incarnations[number] : nullptr;
+  return number < owner.incarnations.size() ? owner.incarnations[number].get() : nullptr;
 }
 
 SegmentStore::Segment SegmentStore::find(const wire::SegmentName& name) const {
@@ -89,15 +100,50 @@ Bytes SegmentStore::control_bytes(int rank, std::uint32_t number) const {
   return found ? Bytes(found->control_mapping.bytes()) : Bytes();
 }
 
-Bytes SegmentStore::log_bytes(int rank, std::uint32_t number, std::uint32_t index) {
-  if (!incarnation(rank, number)) return {};
-  auto& logs = ranks_[static_cast<std::size_t>(rank)].incarnations[number].logs;
+Bytes SegmentStore::Incarnation::segment(std::uint32_t index) {
   if (index >= logs.size()) return {};
   Log& log = logs[index];
   if (!log.mapping) {
     if (Result<os::Mapping> mapping = os::Mapping::map(log.fd.get(), false)) log.mapping = std::move(*mapping);
   }
   return log.mapping.bytes();
+}
+
+Bytes SegmentStore::log_bytes(int rank, std::uint32_t number, std::uint32_t index) {
+  if (!incarnation(rank, number)) return {};
+  return ranks_[static_cast<std::size_t>(rank)].incarnations[number]->segment(index);
+}
+
+void SegmentStore::forget(int rank, int receiver) {
+  PerRank& owner = ranks_[static_cast<std::size_t>(rank)];
+  for (std::size_t i = 0; i + 1 < owner.incarnations.size(); ++i) {
+    segment::ControlView view = control(rank, static_cast<std::uint32_t>(i));
+    segment::store_release(view.stream(receiver).released, std::uint32_t{1});
+  }
+  owner.may_give_back = true;
+}
+
+void SegmentStore::give_back(PerRank& owner) {
+  for (std::size_t i = 0; i + 1 < owner.incarnations.size(); ++i) give_back(owner, *owner.incarnations[i]);
+}
+
+void SegmentStore::give_back(PerRank& owner, Incarnation& ended) {
+  std::size_t chunks = limits_.segment_bytes / segment::chunk_bytes;
+  segment::ControlView view(ended.control_mapping.bytes().data(), rank_count_);
+  auto live = segment::live_chunks(view, ended, chunks * ended.logs.size());
+  if (!live) return;  // damaged: whoever needs it will say so
+  std::vector<std::vector<bool>> held(ended.logs.size(), std::vector<bool>(chunks));
+  for (segment::ChunkId id : *live) held[segment::segment_of(id)][segment::index_of(id)] = true;
+  for (std::size_t i = 0; i < ended.logs.size(); ++i) {
+    Log& log = ended.logs[i];
+    std::uint64_t count = 0;
+    for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+      if (held[i][chunk]) ++count;
+      else os::give_back(log.fd.get(), chunk * segment::chunk_bytes, segment::chunk_bytes);
+    }
+    std::uint64_t& total = log.on_disk ? owner.disk_bytes : owner.memory_bytes;
+    total -= std::exchange(log.held_bytes, count * segment::chunk_bytes) - count * segment::chunk_bytes;
+  }
 }
 
 int SegmentStore::control_fd(int rank, std::uint32_t number) const {

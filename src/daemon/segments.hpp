@@ -9,6 +9,7 @@
 #include "os/mapping.hpp"
 #include "os/unique_fd.hpp"
 #include "segment/control.hpp"
+#include "segment/log_reader.hpp"
 #include "wire/bootstrap.hpp"
 
 namespace hf::daemon {
@@ -33,8 +34,11 @@ class SegmentStore {
     int fd = -1;  // read-write; the store's
     wire::SegmentInfo info;
   };
-  // The next log segment of the newest incarnation, or Exhausted.
+  // The next log segment of the newest incarnation, or Exhausted. At the limit, what the ended incarnations' segments no
+  // longer hold is given back first.
   Result<std::variant<Segment, wire::Exhausted>> create_log(int rank);
+  // The streams to `receiver` of the rank's ended incarnations are not needed any more.
+  void forget(int rank, int receiver);
   // fd -1: there is none.
   Segment find(const wire::SegmentName& name) const;
   // Of a local rank's incarnation; empty when it was never created.
@@ -50,17 +54,23 @@ class SegmentStore {
   struct Log {
     os::UniqueFd fd;
     bool on_disk = false;
-    os::Mapping mapping;  // once another node has asked for it
+    std::uint64_t held_bytes = 0;  // counted against the limit
+    os::Mapping mapping;           // read-only; once another node has asked for it, or its chunks were counted
   };
-  struct Incarnation {
+  struct Incarnation : segment::SegmentMap {
+    Bytes segment(std::uint32_t index) override;
     os::UniqueFd control;
     os::Mapping control_mapping;
     std::vector<Log> logs;
   };
   struct PerRank {
-    std::vector<Incarnation> incarnations;
+    std::vector<std::unique_ptr<Incarnation>> incarnations;
     std::uint64_t memory_bytes = 0, disk_bytes = 0;
+    bool may_give_back = false;  // an incarnation has ended, or a stream was forgotten, since the last time
   };
+  Result<std::variant<Segment, wire::Exhausted>> create_within_limits(PerRank& owner);
+  void give_back(PerRank& owner);
+  void give_back(PerRank& owner, Incarnation& ended);
   const Incarnation* incarnation(int rank, std::uint32_t number) const;
 
   int rank_count_;

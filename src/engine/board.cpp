@@ -15,7 +15,8 @@ void EngineImpl::check_board() {
     p->unprotected = unprotected;
     auto state = static_cast<wire::RankState>(entry.incarnation_and_state & wire::board_state_mask);
     Incarnation newest{static_cast<std::uint32_t>(entry.incarnation_and_state >> 8)};
-    if (state == wire::RankState::absent) continue;
+    // The board may lag behind what a connection of the peer's newest incarnation has told.
+    if (state == wire::RankState::absent || newest < p->incarnation) continue;
     p->address_and_port = entry.address_and_port;
     if (newest > p->incarnation) on_incarnation(*p, newest);
     if (state != p->state) on_state(*p, state);
@@ -24,6 +25,7 @@ void EngineImpl::check_board() {
 
 void EngineImpl::on_incarnation(Peer& p, Incarnation newest) {
   p.incarnation = newest;
+  p.lost_since = 0;
   p.state = wire::RankState::absent;  // the death between may not have been seen: on_state must run for this one
   p.newest_log = nullptr;
   if (!p.local) {
@@ -37,9 +39,12 @@ void EngineImpl::on_incarnation(Peer& p, Incarnation newest) {
 void EngineImpl::on_state(Peer& p, wire::RankState state) {
   p.state = state;
   if (state == wire::RankState::dead) {
+    p.lost_since = 0;  // its next incarnation sends again what is in no log
+    if (!p.local && logging) rail_->close(p.rank);
     reset_outgoing(p);
     reset_incoming(p);
   }
+  if (state == wire::RankState::finished && p.unprotected) discard_unlogged(p);
   // What it had logged and not yet offered when it ended is taken from its log. A connection that is open still brings what
   // is on its way, and its end makes us look into the log (on_closed).
   if (state == wire::RankState::finished && logging && (p.local || !p.in.open)) p.in.feeding = true;
@@ -69,7 +74,7 @@ void EngineImpl::reset_incoming(Peer& p) {
   p.in.feeding = true;
   p.in.waiting.clear();  // they are in the log too
   if (!p.local) fetch_what_was_coming(p);
-  p.in.released = 0 - p.in.held_bytes;  // the next channel's credit is the limit less what is still held
+  p.in.released = 0 - (p.in.held_bytes - p.in.held_log_bytes);  // the next channel's credit is the limit less what is still held
 }
 
 }  // namespace hf::engine

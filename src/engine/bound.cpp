@@ -5,31 +5,59 @@
 #include "engine/engine_impl.hpp"
 
 namespace hf::engine {
+namespace {
+
+constexpr std::uint64_t spare_chunks = 64;  // of the log, kept for events and acknowledgements
+constexpr std::int64_t room_patience_ns = 100'000'000;
+constexpr std::int64_t refusal_ns = 10'000'000;
+
+}  // namespace
+
+// A refusal stands for a while: whoever waits for room looks again and again.
+MutableBytes EngineImpl::new_log_segment() {
+  std::int64_t now = now_ns();
+  if (refused_at_ != 0 && now - refused_at_ < refusal_ns) return {};
+  MutableBytes segment = agent->new_log_segment();
+  refused_at_ = segment.empty() ? now : 0;
+  return segment;
+}
+
 // Room in the log for a message to this receiver. False: the receiver is unprotected by now.
 bool EngineImpl::reserve(Peer& to, std::uint64_t payload_bytes) {
-  while (!log_->reserve(payload_bytes)) {
+  while (!log_->reserve(payload_bytes, spare_chunks)) {
+    make_room();
+    if (to.unprotected) return false;
+  }
+  no_room_since_ = 0;
+  return true;
+}
+
+// While frames are being handled nothing that would free the log can be heard: acknowledgements, like events, take from what
+// messages leave.
+bool EngineImpl::reserve_acknowledgement(Peer& to) {
+  while (!log_->reserve(0)) {
     make_room();
     if (to.unprotected) return false;
   }
   return true;
 }
 
-void EngineImpl::reserve_events(std::uint64_t bytes) {
-  while (!log_->reserve_raw(job.rank_count, bytes)) make_room();
-}
-
-// Asks the job to give up the receiver whose log is largest, and lets what it still needs flow to it.
+// Asks the job to give up the receiver whose log is largest, and lets what it still needs flow to it. One that does not take
+// what is kept for it, since it waits for something else, does not hold up the next.
 void EngineImpl::make_room() {
+  std::int64_t now = now_ns();
+  if (no_room_since_ == 0) no_room_since_ = now;
   bool waiting = false;
-  for (auto& p : peers) waiting |= p->unprotected && !p->out.stream_released;
+  for (auto& p : peers) waiting |= p->unprotected && !p->out.stream_released && logged_for(p->rank) > 0;
   Peer* largest = largest_stream();
   if (!waiting && !largest) {
     abort(1, "neither memory nor disk is left for logs, and no receiver's log can be given up; raise --log-memory or --log-disk");
   }
-  if (!waiting && largest != asked_unprotect_) {
+  if (largest && largest != asked_unprotect_ && (!waiting || now - no_room_since_ > room_patience_ns)) {
     wire::RankName name{largest->rank.value};
     agent->tell(wire::BootstrapKind::unprotect, name);
     asked_unprotect_ = largest;
+    no_room_since_ = now;
   }
   progress_rails();
   ::sched_yield();
@@ -38,34 +66,59 @@ void EngineImpl::make_room() {
 Peer* EngineImpl::largest_stream() {
   Peer* largest = nullptr;
   for (auto& p : peers) {
-    if (p->unprotected || is_self(p->rank) || log_->appended(p->rank.value) == 0) continue;
-    if (!largest || log_->appended(p->rank.value) > log_->appended(largest->rank.value)) largest = p.get();
+    if (p->unprotected || is_self(p->rank) || logged_for(p->rank) == 0) continue;
+    if (!largest || logged_for(p->rank) > logged_for(largest->rank)) largest = p.get();
   }
   return largest;
+}
+
+// Bytes in the logs of this incarnation and those before.
+std::uint64_t EngineImpl::logged_for(Rank receiver) const {
+  std::uint64_t bytes = log_->appended(receiver.value);
+  for (const auto& past : own_past_) bytes += past->control().stream(receiver.value).tail;
+  return bytes;
 }
 
 // An unprotected rank tells how far it needs a sender's log.
 void EngineImpl::publish_log_done(Peer& from) {
   if (from.in.feeding || from.in.log_references > 0 || from.in.fed != from.incarnation) return;
-  if (!from.local) {
-    if (from.in.log_done == from.in.cursor || !from.in.open) return;
-    from.in.log_done = from.in.cursor;
-    return tell_credit(from);
-  }
-  segment::store_release(control.inbound(from.rank).log_done, segment::inbound_word(from.incarnation, from.in.cursor));
+  std::uint64_t done = segment::inbound_word(from.incarnation, from.in.cursor);
+  if (from.local) return segment::store_release(control.inbound(from.rank).log_done, done);
+  if (from.in.log_done == done || !from.in.open) return;
+  from.in.log_done = done;
+  tell_credit(from);
+}
+
+// A receiver that has finished takes nothing any more: what is sent to it without a log, for the most part again by a new
+// incarnation, is done.
+void EngineImpl::discard_unlogged(Peer& to) {
+  auto done = [](SendOperation* op) {
+    if (op) op->complete = true;
+  };
+  for (QueuedFrame& frame : to.out.queue) done(frame.send);
+  for (Transfer& transfer : to.out.transfers) done(transfer.send);
+  for (auto& [name, op] : to.out.rendezvous) done(op);
+  to.out.queue.clear();
+  to.out.transfers.clear();
+  to.out.rendezvous.clear();
+  std::erase_if(to.out.synchronous, [](const auto& awaited) { return awaited.second->complete; });
 }
 
 // Gives the log stream of an unprotected receiver back once the receiver needs nothing of it any more.
 void EngineImpl::release_stream(Peer& to) {
-  if (!logging || (to.local && !to.newest_log)) return;
+  if (!logging || !ensure_open(to)) return;  // it tells only when a channel of ours has come
   std::uint64_t word = to.out.log_done;
-  if (to.local) {
-    word = segment::load_acquire(to.newest_log->control().inbound(job.self).log_done);
-    if (!segment::inbound_is_of(word, incarnation)) return;
-  }
+  if (to.local) word = segment::load_acquire(to.newest_log->control().inbound(job.self).log_done);
+  if (!segment::inbound_is_of(word, incarnation)) return;
   if (to.out.sent != log_->appended(to.rank.value) || (word & segment::taken_mask) != (to.out.sent & segment::taken_mask)) return;
   log_->release(to.rank.value);
   to.out.stream_released = true;
+  // It has gone over to this incarnation's log, so that it needs nothing of those before either; and what was sent before
+  // will be sent again.
+  if (!sent_before_) return;
+  sent_before_->forget(to.rank);
+  wire::RankName name{to.rank.value};
+  agent->tell(wire::BootstrapKind::forget, name);
 }
 
 }  // namespace hf::engine

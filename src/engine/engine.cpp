@@ -52,12 +52,6 @@ void describe(Message& m, Context context, MatchedMessage& out) { out = {m.sourc
 
 }  // namespace
 
-bool Engine::probe(Context context, Rank source, MessageTag tag, ProbeResult& result) {
-  Message* m = impl_->look(context, source, tag);
-  if (m) describe(*m, result);
-  return m != nullptr;
-}
-
 void Engine::probe_wait(Context context, Rank source, MessageTag tag, ProbeResult& result) {
   describe(*impl_->probe_wait(context, source, tag, false), result);
 }

@@ -47,7 +47,6 @@ class Engine {
   // ---- point to point, tag-matched. send and recv never block; the operation may be complete on return.
   void send(SendOperation& op, Context context, Rank destination, MessageTag tag, Source source, SendMode mode);
   void recv(RecvOperation& op, Context context, Rank source, MessageTag tag, Sink sink);
-  bool probe(Context context, Rank source, MessageTag tag, ProbeResult& result);  // one look; no progress
   // As MPI_Probe: waits until it finds one. MPI_Iprobe is iprobe, which is a recorded test (design rule 4).
   void probe_wait(Context context, Rank source, MessageTag tag, ProbeResult& result);
   bool iprobe(Context context, Rank source, MessageTag tag, ProbeResult& result);

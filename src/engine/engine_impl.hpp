@@ -61,6 +61,7 @@ class EngineImpl {
   void accept(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces, const segment::Record* record, PeerLog* log);
   void recv_matched(RecvOperation& op, Message& message);
   bool cancel(RecvOperation& op);
+  void await_acknowledged(Rank source);
   Message* look(Context context, Rank source, MessageTag tag);
 
   // replay.cpp
@@ -115,15 +116,19 @@ class EngineImpl {
     return segment::LogReader(*log_, control.stream(to.value), static_cast<std::uint32_t>(to.value), job.rank_count);
   }
   void await_match(Peer& peer, SendOperation& op);
+  bool awaits_match(const Peer& peer, const SendOperation& op) const;
   void finish_synchronous(Peer& peer, SendOperation& op);
 
   // bound.cpp
   bool reserve(Peer& peer, std::uint64_t payload_bytes);
-  void reserve_events(std::uint64_t bytes);
+  bool reserve_acknowledgement(Peer& peer);
   void make_room();
+  MutableBytes new_log_segment();
   Peer* largest_stream();
+  std::uint64_t logged_for(Rank receiver) const;
   void publish_log_done(Peer& peer);
   void release_stream(Peer& peer);
+  void discard_unlogged(Peer& peer);
   void on_matched(Peer& peer, const FrameHeader& header);
   std::uint64_t credit(const Peer& peer) const;
 
@@ -169,8 +174,10 @@ class EngineImpl {
   void on_frame(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces);
   void on_logged_frame(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces);
   void on_data(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces);
+  void renew(Peer& from, Message& message, const FrameHeader& header, std::span<const Bytes> pieces);
   Message* envelope(Peer& from, const FrameHeader& header, const segment::Record* record, PeerLog* log);
   void own(Peer& from, Message& message);
+  void unhold(const Message& message);
   void deliver(ContextState& state, Message& message);
   void deliver_numbered(ContextState& state, Message& message);
   void on_taken(Message& message);
@@ -202,9 +209,10 @@ class EngineImpl {
   void released_matches();
   void report_caught_up();
   [[noreturn]] void diverged(std::string text);
+  [[noreturn]] void diverged_source(Rank now, Rank recorded);
   void report_divergence(std::string text);
 
-  // Fault injection: the process kills itself at the n-th pass of the point of that name (docs/injection.md).
+  // Fault injection: the process kills itself at the n-th pass of the point of that name (docs/recovery.md).
   void point(const char* name) {
     if (points_left_ > 0) [[unlikely]] pass_point(name);
   }
@@ -212,6 +220,7 @@ class EngineImpl {
   void read_injection(std::string_view spec);
 
   // wait.cpp
+  void look_into_logs();
   void sleep(bool (*done)(void*), void* self);
   std::uint64_t activity();
   static std::int64_t now_ns();
@@ -236,6 +245,8 @@ class EngineImpl {
   std::uint64_t past_calls_ = 0;  // MPI calls that predecessors are known to have begun
   std::uint64_t board_epoch_ = 0;
   bool self_unprotected_ = false;
+  std::int64_t refused_at_ = 0;      // ns: the agent had no log segment; 0: it had
+  std::int64_t no_room_since_ = 0;   // ns; 0: there was room
   Peer* asked_unprotect_ = nullptr;  // the receiver that this rank last asked to give up
   bool divergence_is_fatal_ = true;
   bool spins_ = true;

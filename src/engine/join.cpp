@@ -53,7 +53,7 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   header.incarnation = w.incarnation;
   segment::store_release(header.magic, segment::control_magic);
   ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
-  log_ = std::make_unique<segment::LogWriter>(control, [this] { return agent->new_log_segment(); });
+  log_ = std::make_unique<segment::LogWriter>(control, [this] { return new_log_segment(); });
   for (int r = 0; r < job.rank_count; ++r) {
     auto p = std::make_unique<Peer>();
     p->rank = Rank{r};
@@ -92,7 +92,8 @@ Result<> EngineImpl::load_past() {
         indices.resize(more / sizeof(std::int32_t));
         bool whole = reader.read_raw(std::as_writable_bytes(std::span(indices)));
         if (head.kind == core::vprotocol::EventKind::delivery) indices.resize(head.count);
-        if (!whole || !protocol.replay().load(head, indices)) return fail(Lost::job, "the event log is damaged");
+        bool ranks = head.kind != core::vprotocol::EventKind::match || head.count < static_cast<std::uint32_t>(job.rank_count);
+        if (!whole || !ranks || !protocol.replay().load(head, indices)) return fail(Lost::job, "the event log is damaged");
       }
     }
     logs.push_back(log.get());

@@ -18,6 +18,7 @@
 namespace hf::engine {
 
 using MessageName = std::pair<Context, Sequence>;
+inline MessageName name_of(const wire::FrameHeader& h) { return {Context{h.context}, Sequence{h.sequence}}; }
 
 // A frame that waits for room on the rail. `send`: its payload source (protocol none), completed when it has left.
 struct QueuedFrame {
@@ -45,7 +46,7 @@ struct Outgoing {
   bool credit_known = true;        // TCP: the receiver has said what it still holds from before
   std::map<MessageName, SendOperation*> synchronous;  // waiting for `matched`
   std::map<MessageName, SendOperation*> rendezvous;   // protocol none: waiting for clear_to_send
-  std::uint64_t log_done = 0;      // TCP: what an unprotected receiver has told
+  std::uint64_t log_done = 0;      // TCP: what an unprotected receiver has told, as segment::Inbound::log_done
   bool stream_released = false;    // unprotected receivers: the log stream was given back
   std::set<MessageName> early_matched;  // replay: acknowledged before the program has sent it again
 };
@@ -65,16 +66,18 @@ struct Incoming {
   std::uint64_t cursor = 0;        // position in that stream: all before it has been taken
   std::optional<segment::LogReader> reader;
   std::uint64_t held_bytes = 0;    // eager payload held unexpected
+  std::uint64_t held_log_bytes = 0;  // of them, taken from logs: no channel's credit
   std::uint64_t released = 0;      // eager payload bytes released on this channel
   std::uint64_t released_told = 0; // TCP: as of the last credit frame
   std::uint64_t log_references = 0;  // messages whose payload is still in its log
-  std::uint64_t log_done = 0;      // unprotected ranks, TCP: position before which the sender's log is not needed
+  std::uint64_t log_done = 0;      // unprotected ranks, TCP: as of the last credit frame
   std::deque<WaitingFrame> waiting;   // TCP, while feeding
   std::uint64_t question = 0;         // TCP: the open question to the agent; 0: none
   bool asked_when_ended = false;      // TCP: the incarnation fed was known to have ended when the question was asked
   std::int64_t ask_again_at = 0;      // TCP: ns; 0: at once
   bool exhausted = false;             // TCP: all of the last known incarnation, which has ended, has been taken
   std::map<MessageName, Message*> receiving;  // matched, payload under way
+  std::map<MessageName, Message*> unlogged;   // announced and in no log: lost with the sender, which then sends it again
 };
 
 struct Peer {

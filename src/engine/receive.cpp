@@ -8,7 +8,9 @@ void EngineImpl::post(RecvOperation& op) {
   ContextState* state = contexts.find(op.context);
   op.any_source = op.source == any_rank;
   if (logging) {
+    Rank asked = op.source;
     op.number = protocol.on_post(op);
+    if (!op.any_source && op.source != asked) diverged_source(asked, op.source);
     op.forced = op.any_source && op.source != any_rank;
   }
   if (core::match::Arrived* m = state->matcher.post(op)) complete(op, static_cast<Message&>(*m));
@@ -40,6 +42,7 @@ bool EngineImpl::cancel(RecvOperation& op) {
   auto plan = logging ? protocol.on_cancel(op.number) : Pessimist::CancelPlan::free;
   bool withdrawn = plan == Pessimist::CancelPlan::cancelled;
   if (plan == Pessimist::CancelPlan::free) {
+    if (sent_before_ && !op.any_source) await_acknowledged(op.source);
     progress();
     // A forced receive has a match on record, though its message may not have come again yet.
     withdrawn = !op.matched && !op.forced;
@@ -52,6 +55,12 @@ bool EngineImpl::cancel(RecvOperation& op) {
   }
   after_call();
   return withdrawn;
+}
+
+// What a predecessor has acknowledged it had matched before this call, whose outcome it did not record: it matches again first.
+void EngineImpl::await_acknowledged(Rank source) {
+  auto matched = [this, source] { return !sent_before_->holds_acknowledgement(source); };
+  if (!matched()) wait([](void* m) { return (*static_cast<decltype(matched)*>(m))(); }, &matched);
 }
 
 Message* EngineImpl::look(Context context, Rank source, MessageTag tag) {
@@ -112,6 +121,9 @@ void EngineImpl::accept(Peer& from, const FrameHeader& header, std::span<const B
     verdict = header.flags & wire::flag_numbered ? arrivals.arrivals.by_number(number) : arrivals.arrivals.in_order(number);
   }
   if (verdict == core::match::Arrivals::Verdict::duplicate) {
+    if (auto lost = from.in.unlogged.find(name_of(header)); lost != from.in.unlogged.end()) {
+      return renew(from, *lost->second, header, pieces);
+    }
     if (in_place && !taking_from_log_) release_credit(from, header.length);
     // Its sender, which sends it again without a log, waits to be asked for the payload: nothing of it is wanted.
     if (header.kind == FrameKind::rendezvous && !(header.flags & wire::flag_logged)) decline(from, header);
@@ -122,7 +134,7 @@ void EngineImpl::accept(Peer& from, const FrameHeader& header, std::span<const B
   if (record) ++counters().messages_replayed;
   if (verdict == core::match::Arrivals::Verdict::early) {
     own(from, *m);
-    arrivals.early.emplace(number, m);
+    if (!arrivals.early.emplace(number, m).second) drop(*m);  // sent again without a log, and here already
     return;
   }
   if (header.flags & wire::flag_numbered) return deliver_numbered(*state, *m);
@@ -133,6 +145,22 @@ void EngineImpl::accept(Peer& from, const FrameHeader& header, std::span<const B
     arrivals.arrivals.in_order(Sequence{next->header.sequence});
     deliver(*state, *next);
   }
+}
+
+// A message without a log whose sender died before its payload was here comes again from the next incarnation.
+void EngineImpl::renew(Peer& from, Message& m, const FrameHeader& header, std::span<const Bytes> pieces) {
+  m.header = header;
+  m.arrived = 0;
+  if (header.kind == FrameKind::rendezvous) {
+    if (m.receive) ask_for(from, header, m.wanted);
+    return;
+  }
+  from.in.unlogged.erase(name_of(header));
+  from.in.receiving.erase(name_of(header));
+  m.payload = Message::Payload::held;
+  m.borrowed = pieces;
+  if (m.receive) take_payload(*m.receive, m);
+  else own(from, m);
 }
 
 Message* EngineImpl::envelope(Peer& from, const FrameHeader& header, const segment::Record* record, PeerLog* log) {
@@ -151,6 +179,9 @@ Message* EngineImpl::envelope(Peer& from, const FrameHeader& header, const segme
   } else {
     m->payload = taking_from_log_ ? Message::Payload::remote_log : Message::Payload::at_sender;
   }
+  if (m->payload == Message::Payload::at_sender && !(header.flags & wire::flag_logged)) {
+    from.in.unlogged.emplace(name_of(header), m);
+  }
   m->needs_log = m->payload != Message::Payload::held && (header.flags & wire::flag_logged);
   if (m->needs_log) ++from.in.log_references;
   return m;
@@ -164,6 +195,13 @@ void EngineImpl::own(Peer& from, Message& m) {
   m.borrowed = {};
   m.owned = true;
   from.in.held_bytes += m.bytes.size();
+  if (m.from_log) from.in.held_log_bytes += m.bytes.size();
+}
+
+void EngineImpl::unhold(const Message& m) {
+  Incoming& in = peer(m.source).in;
+  in.held_bytes -= m.bytes.size();
+  if (m.from_log) in.held_log_bytes -= m.bytes.size();
 }
 
 void EngineImpl::deliver(ContextState& state, Message& m) {
@@ -217,7 +255,7 @@ void EngineImpl::take_payload(RecvOperation& op, Message& m) {
     case Message::Payload::held:
       if (m.owned) {
         put(op.sink, 0, m.bytes);
-        peer(m.source).in.held_bytes -= m.bytes.size();
+        unhold(m);
       } else {
         put(op.sink, m.borrowed);
       }
@@ -245,7 +283,7 @@ void EngineImpl::request_payload(Message& m) {
   if (m.payload == Message::Payload::remote_log || (ended && (m.header.flags & wire::flag_logged))) {
     return m.wanted > 0 ? fetch(m) : finish(*m.receive, m);
   }
-  if (m.wanted > 0) from.in.receiving[{Context{m.header.context}, Sequence{m.header.sequence}}] = &m;
+  if (m.wanted > 0) from.in.receiving[name_of(m.header)] = &m;
   point("rendezvous.matched");
   ask_for(from, m.header, m.wanted);
   point("rendezvous.requested");
@@ -269,7 +307,7 @@ void EngineImpl::ask_for(Peer& from, const FrameHeader& header, std::uint64_t wa
 }
 
 void EngineImpl::on_data(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces) {
-  auto it = from.in.receiving.find({Context{header.context}, Sequence{header.sequence}});
+  auto it = from.in.receiving.find(name_of(header));
   if (it == from.in.receiving.end()) return;  // completed from the log meanwhile
   Message& m = *it->second;
   if (header.offset != m.arrived || header.length > m.wanted - m.arrived) return;  // a piece of a transfer given up
@@ -285,6 +323,7 @@ void EngineImpl::on_data(Peer& from, const FrameHeader& header, std::span<const 
 }
 
 void EngineImpl::finish(RecvOperation& op, Message& m) {
+  if (m.payload == Message::Payload::at_sender) peer(m.source).in.unlogged.erase(name_of(m.header));
   ++counters().messages_received;
   counters().bytes_received += m.wanted;
   if (m.needs_log) --peer(m.source).in.log_references;
@@ -294,8 +333,9 @@ void EngineImpl::finish(RecvOperation& op, Message& m) {
 
 // Forgets a message that nobody will receive: its context is closed.
 void EngineImpl::drop(Message& m) {
+  if (m.payload == Message::Payload::at_sender) peer(m.source).in.unlogged.erase(name_of(m.header));
   if (m.payload == Message::Payload::held && m.owned) {
-    peer(m.source).in.held_bytes -= m.bytes.size();
+    unhold(m);
     if (!m.from_log) release_credit(peer(m.source), m.header.length);
   }
   if (m.needs_log) --peer(m.source).in.log_references;

@@ -80,7 +80,7 @@ void EngineImpl::on_records(Peer& from, const RemoteAnswer& answer) {
     in.ask_again_at = now_ns() + absent_pause_ns;
     return;
   }
-  if (answer.damaged && !from.unprotected) abort(1, "a damaged record in the log of a peer on another node");
+  if (answer.damaged) abort(1, "a damaged record in the log of a peer on another node");
   taking_from_log_ = true;
   for (const RemoteRecord& record : answer.run) take_remote_record(from, record);
   taking_from_log_ = false;

@@ -19,11 +19,11 @@ double now_seconds() {
 // Level `process`: stored is stable.
 void EngineImpl::persist_events() {
   if (!protocol.has_events()) return;
-  auto encoded = protocol.events();
-  int stream = job.rank_count;
-  reserve_events(encoded.size());
-  log_->append_raw(stream, encoded);
-  log_->publish(stream);
+  // Making room may take frames, which may bring more events and store them all.
+  while (!log_->reserve_raw(job.rank_count, protocol.events().size())) make_room();
+  if (!protocol.has_events()) return;
+  log_->append_raw(job.rank_count, protocol.events());
+  log_->publish(job.rank_count);
   protocol.events_taken();
   protocol.gate().on_stable(protocol.event_count());
   counters().determinants = protocol.event_count();
@@ -90,6 +90,7 @@ Message* EngineImpl::probe_wait(Context context, Rank source, MessageTag tag, bo
   posted.any_source = source == any_rank;
   RequestNumber number{};
   if (logging) number = protocol.on_post(posted);
+  if (!posted.any_source && posted.source != source) diverged_source(source, posted.source);
   bool forced = posted.any_source && posted.source != any_rank;
   Message* found = nullptr;
   auto done = [&] {
@@ -137,6 +138,11 @@ Message* EngineImpl::probe_test(Context context, Rank source, MessageTag tag, bo
 void EngineImpl::take(Context context, Message& m) {
   contexts.find(context)->matcher.take(m);
   on_taken(m);
+}
+
+void EngineImpl::diverged_source(Rank now, Rank recorded) {
+  diverged(fmt::format("MPI call {}: the replay receives from rank {} where the run before received from any source, and got rank {}",
+                       call, now.value, recorded.value));
 }
 
 void EngineImpl::diverged(std::string text) {

@@ -5,12 +5,6 @@
 #include "engine/engine_impl.hpp"
 
 namespace hf::engine {
-namespace {
-
-MessageName name_of(const FrameHeader& h) { return {Context{h.context}, Sequence{h.sequence}}; }
-
-}  // namespace
-
 FrameHeader EngineImpl::header_of(const SendOperation& op) const {
   FrameHeader h;
   h.kind = FrameKind::eager;
@@ -54,6 +48,7 @@ void EngineImpl::send_to_self(SendOperation& op, const FrameHeader& header) {
 // A send that a predecessor has made already: compared, not transmitted (design section 6.4).
 bool EngineImpl::send_again(Peer& to, SendOperation& op, const FrameHeader& header) {
   auto found = sent_before_->take(to.rank, false, op.context, op.sequence);
+  if (sent_before_->damaged()) abort(1, "a damaged record in the log of this rank's predecessor");
   if (!found) {
     if (!op.numbered && call < past_calls_ && call > 0 && !to.unprotected) {
       diverged(fmt::format("MPI call {}: the replay sends message {} to rank {} which the run before did not send", call,
@@ -111,7 +106,10 @@ void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
 void EngineImpl::send_unlogged(Peer& to, SendOperation& op, const FrameHeader& header) {
   if (logging) counters().bytes_unprotected += header.length;
   to.out.queue.push_back({header, &op});
-  if (op.mode == SendMode::synchronous) to.out.synchronous.emplace(MessageName{op.context, op.sequence}, &op);
+  // Acknowledged to a predecessor: its payload is sent all the same, since it may not have arrived whole.
+  bool awaited = op.mode == SendMode::synchronous && !to.out.early_matched.erase(name_of(header));
+  if (awaited) to.out.synchronous.emplace(name_of(header), &op);
+  if (logging && to.state == wire::RankState::finished) return discard_unlogged(to);
   pump_queue(to);
 }
 
@@ -135,7 +133,7 @@ void EngineImpl::acknowledge(Peer& to, const FrameHeader& message) {
   h.context = message.context;
   h.sequence = message.sequence;
   if (sent_before_ && sent_before_->take(to.rank, true, Context{h.context}, Sequence{h.sequence})) return;
-  if (!logging || to.unprotected || !reserve(to, 0)) return send_control(to, h);
+  if (!logging || to.unprotected || !reserve_acknowledgement(to)) return send_control(to, h);
   h.flags |= wire::flag_logged;
   bool nothing_waits = to.out.sent == log_->appended(to.rank.value);
   segment::Record record = log_->append(to.rank.value, h, [](std::uint64_t, MutableBytes) {});
@@ -144,6 +142,10 @@ void EngineImpl::acknowledge(Peer& to, const FrameHeader& message) {
   point("acknowledge.published");
   if (nothing_waits && ensure_open(to) && offer_record(to, record, nullptr)) to.out.sent = log_->appended(to.rank.value);
   else wake(to);
+}
+
+bool EngineImpl::awaits_match(const Peer& to, const SendOperation& op) const {
+  return op.mode == SendMode::synchronous && to.out.synchronous.contains({op.context, op.sequence});
 }
 
 void EngineImpl::send_control(Peer& to, const FrameHeader& header) {
@@ -189,7 +191,7 @@ void EngineImpl::pump_queue(Peer& to) {
     }
     if (!offer(to, frame.header, {op ? &op->source : nullptr, nullptr, 0})) return;
     if (op && frame.header.kind == FrameKind::rendezvous) to.out.rendezvous.emplace(name_of(frame.header), op);
-    if (op && eager && op->mode != SendMode::synchronous) op->complete = true;
+    if (op && eager && !awaits_match(to, *op)) op->complete = true;
     to.out.queue.pop_front();
   }
 }
@@ -259,6 +261,9 @@ void EngineImpl::on_matched(Peer& from, const FrameHeader& header) {
   if (from.out.rendezvous.contains(name)) return;  // completed when its payload has been taken
   for (const Transfer& t : from.out.transfers) {
     if (t.send == it->second) return;
+  }
+  for (const QueuedFrame& f : from.out.queue) {  // a predecessor's was matched: ours completes when it has left
+    if (f.send == it->second) return void(from.out.synchronous.erase(it));
   }
   it->second->complete = true;
   from.out.synchronous.erase(it);

@@ -3,7 +3,10 @@
 namespace hf::engine {
 namespace {
 
-bool is_acknowledgement(const wire::FrameHeader& h) { return h.kind == wire::FrameKind::matched; }
+std::tuple<bool, std::uint64_t, std::uint64_t> name_of_record(const segment::Record& record) {
+  const wire::FrameHeader& h = record.header;
+  return {h.kind == wire::FrameKind::matched, h.context, h.sequence};
+}
 
 }  // namespace
 
@@ -15,11 +18,19 @@ std::optional<SentBefore::Found> SentBefore::next(Destination& to, Rank destinat
   while (to.log < logs_.size()) {
     if (!to.reader) to.reader = logs_[to.log]->reader(destination.value);
     Found found{{}, to.log};
-    if (to.reader->next(found.record)) return found;
+    if (!to.reader->released() && to.reader->next(found.record)) return found;
+    damaged_ |= to.reader->damaged();
     to.reader.reset();
     ++to.log;
   }
   return std::nullopt;
+}
+
+bool SentBefore::holds_acknowledgement(Rank destination) {
+  Destination& to = to_[static_cast<std::size_t>(destination.value)];
+  while (auto found = next(to, destination)) to.passed.emplace(name_of_record(found->record), *found);
+  // Names of acknowledgements stand behind all others.
+  return !to.passed.empty() && std::get<0>(to.passed.rbegin()->first);
 }
 
 std::optional<SentBefore::Found> SentBefore::take(Rank destination, bool acknowledgement, Context context, Sequence sequence) {
@@ -31,8 +42,7 @@ std::optional<SentBefore::Found> SentBefore::take(Rank destination, bool acknowl
     return found;
   }
   while (auto found = next(to, destination)) {
-    const wire::FrameHeader& h = found->record.header;
-    Name name{is_acknowledgement(h), h.context, h.sequence};
+    Name name = name_of_record(found->record);
     if (name == wanted) return found;
     to.passed.emplace(name, *found);
   }

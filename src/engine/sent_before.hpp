@@ -20,8 +20,14 @@ class SentBefore {
     segment::Record record;
     std::size_t log = 0;  // index into the logs given
   };
-  // The record of that name, once; null when no predecessor sent it.
+  // The record of that name, once; null when no predecessor sent it, or its stream was given back.
   std::optional<Found> take(Rank destination, bool is_acknowledgement, Context context, Sequence sequence);
+  // An acknowledgement to this destination has not been taken yet.
+  bool holds_acknowledgement(Rank destination);
+  // Nothing is looked for any more in the streams to this destination: they are about to be given back.
+  void forget(Rank destination) { to_[static_cast<std::size_t>(destination.value)] = {.log = logs_.size()}; }
+  // A stream ended in something that is not a record: what stood behind it cannot be known.
+  bool damaged() const { return damaged_; }
   // Compares payload bytes [0, n) with what `fill(offset, out)` yields. Returns the first offset that differs, or n.
   template <class Fill>
   std::uint64_t compare(const Found& found, Rank destination, Fill&& fill) {
@@ -50,6 +56,7 @@ class SentBefore {
   std::optional<Found> next(Destination& to, Rank destination);
   std::vector<PeerLog*> logs_;
   std::vector<Destination> to_;
+  bool damaged_ = false;
 };
 
 }  // namespace hf::engine

@@ -14,6 +14,7 @@
 namespace hf::engine {
 namespace {
 
+constexpr std::int64_t spin_ns = 50'000;         // before yielding: another process may need this core to answer
 constexpr std::int64_t patience_ns = 1'000'000;  // before sleeping
 constexpr int sleep_ms_max = 1000;
 constexpr int sleep_feeding_ms_max = 5;   // while logs of living peers are followed
@@ -82,17 +83,20 @@ void EngineImpl::progress() {
 void EngineImpl::wait(bool (*done)(void*), void* self) {
   std::int64_t since = 0;
   std::uint64_t seen = activity();
+  bool spins = spins_;
   for (unsigned i = 1;; ++i) {
     progress();
     if (done(self)) return;
-    if (!spins_) ::sched_yield();
+    if (!spins) ::sched_yield();
     else __builtin_ia32_pause();
-    if (spins_ && i % 64 != 0) continue;
+    if (spins && i % 64 != 0) continue;
     std::int64_t now = now_ns();
     if (std::uint64_t current = activity(); current != seen || since == 0) {
       seen = current;
       since = now;
-    } else if (now - since > patience_ns && agent) {
+    }
+    spins = spins_ && now - since < spin_ns;
+    if (now - since > patience_ns && agent) {
       sleep(done, self);
       if (done(self)) return;
       since = 0;
@@ -105,10 +109,25 @@ std::uint64_t EngineImpl::activity() {
   return c.messages_received + c.messages_sent + c.messages_replayed;
 }
 
+// A sender that computes, or has left MPI, cannot bring what its channel had no room for, or what it logged before its channel
+// was open: whoever waits takes it from the log.
+void EngineImpl::look_into_logs() {
+  if (!logging) return;
+  for (Peer* p : local_peers_) {
+    if (p->in.feeding || !p->in.open || p->in.fed != p->incarnation || !p->newest_log) continue;
+    std::uint64_t published = p->newest_log->reader(job.self.value).published();
+    p->in.feeding = published > p->in.cursor && !p->in.ring.ready();
+  }
+  for (Peer* p : remote_peers_) {
+    if (!p->in.feeding && !p->in.open && p->running()) p->in.feeding = true;
+  }
+}
+
 void EngineImpl::sleep(bool (*done)(void*), void* self) {
   auto& flag = control.header().sleeping;
   segment::store_release(flag, std::uint32_t{1});
   barrier_on_all();
+  look_into_logs();
   progress();
   if (!done(self)) {
     bool feeding = false;

@@ -51,6 +51,11 @@ Result<UniqueFd> reopen_read_only(int fd) {
   return out;
 }
 
+void give_back(int fd, std::uint64_t offset, std::uint64_t bytes) {
+  // A file system that cannot make holes keeps the blocks: nothing is lost by it but room.
+  (void)::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+}
+
 void touch(int fd, std::uint64_t bytes) {
   void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (at == MAP_FAILED) return;

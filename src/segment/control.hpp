@@ -44,6 +44,7 @@ struct ControlHeader {
 struct alignas(64) StreamEntry {
   std::uint64_t tail;
   std::uint32_t first_chunk;
+  std::uint32_t released;  // not 0: given back, its chunks belong to others; all of it had been taken
 };
 
 // This rank's ring to a local peer. Valid for the peer's incarnation `reader_plus_1 - 1`, which is written last.

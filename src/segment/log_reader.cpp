@@ -38,6 +38,7 @@ bool LogReader::load(std::uint64_t position, ChunkId id, std::uint64_t end, Reco
   std::memcpy(&record.header, c + chunk_head_bytes + (position - base), sizeof(wire::FrameHeader));
   record.position = StreamPosition{position};
   record.chunk = id;
+  record.near = {};
   if (record.header.check != wire::fold(record.header) || record.header.position != position) return false;
   // The lesser of what is published and a bound under which no sum of positions wraps around, whatever the tail says.
   constexpr std::uint64_t payload_max = std::uint64_t{1} << 60;
@@ -70,9 +71,14 @@ bool LogReader::pieces(const Record& record, std::uint64_t offset, std::uint64_t
   std::uint64_t at = record.position.value + sizeof(wire::FrameHeader) + offset;
   std::uint64_t base = record.position.value / chunk_area_bytes * chunk_area_bytes;
   ChunkId id = record.chunk;
+  if (record.near.base != UINT64_MAX && record.near.base <= at) {
+    base = record.near.base;
+    id = record.near.chunk;
+  }
   while (n > 0) {
     const std::byte* c = chunk(id, base);
     if (!c) return false;
+    record.near = {id, base};
     if (at >= base + chunk_area_bytes) {
       id = load_relaxed(reinterpret_cast<const ChunkHead*>(c)->next);
       base += chunk_area_bytes;

@@ -24,6 +24,12 @@ struct Record {
   wire::FrameHeader header;
   StreamPosition position{};
   ChunkId chunk = 0;  // the one the header stands in
+  // Where the payload that was asked for last ended: what follows is looked for from there.
+  struct Near {
+    ChunkId chunk = 0;
+    std::uint64_t base = UINT64_MAX;  // none yet
+  };
+  mutable Near near;
 };
 
 class LogReader {
@@ -36,6 +42,7 @@ class LogReader {
   std::uint64_t position() const { return position_; }
   std::uint64_t published() const { return load_acquire(entry_->tail); }
   bool at_end() const { return position_ >= published(); }
+  bool released() const { return load_acquire(entry_->released) != 0; }
   bool damaged() const { return damaged_; }
 
   // The next record, advancing past it. False at the published end or when damaged.

@@ -6,9 +6,9 @@
 
 namespace hf::segment {
 
-bool LogWriter::reserve(std::uint64_t payload_bytes) {
+bool LogWriter::reserve(std::uint64_t payload_bytes, std::uint64_t spare_chunks) {
   // One chunk more than the bytes need: the current chunk of the stream may be full.
-  std::uint64_t need = (payload_bytes + sizeof(wire::FrameHeader)) / chunk_area_bytes + 2;
+  std::uint64_t need = (payload_bytes + sizeof(wire::FrameHeader)) / chunk_area_bytes + 2 + spare_chunks;
   while (available_ < need) {
     MutableBytes segment = source_();
     if (segment.size() < chunk_bytes) return false;
@@ -92,6 +92,7 @@ void LogWriter::append_raw(int index, Bytes bytes) {
 
 void LogWriter::release(int index) {
   Stream& stream = streams_[static_cast<std::size_t>(index)];
+  store_release(control_.stream(index).released, std::uint32_t{1});
   available_ += stream.chunks.size();
   held_chunks_ -= stream.chunks.size();
   free_.insert(free_.end(), stream.chunks.rbegin(), stream.chunks.rend());

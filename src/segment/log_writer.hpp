@@ -24,8 +24,9 @@ class LogWriter : public SegmentMap {
     streams_.resize(static_cast<std::size_t>(control.ranks()) + 1);
   }
 
-  // Room for a record with this payload, asking for segments as needed. False: exhausted; nothing was changed.
-  bool reserve(std::uint64_t payload_bytes);
+  // Room for a record with this payload, and for as many chunks more, asking for segments as needed. False: exhausted;
+  // nothing was changed.
+  bool reserve(std::uint64_t payload_bytes, std::uint64_t spare_chunks = 0);
   bool reserve_raw(int stream, std::uint64_t bytes);
 
   // Appends header (its `position` and `check` are filled in) and payload; `fill(offset, out)` writes payload bytes.

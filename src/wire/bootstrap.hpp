@@ -34,6 +34,8 @@ enum class BootstrapKind : std::uint32_t {
   caught_up,        // rank tells agent: CaughtUp: the last determinant was consumed
   unprotect,        // rank tells agent: RankName: its logs are full; the job declares that rank unprotected (design rule
                     //   6): board_unprotected on every node's board, one line for the user, its death ends the job
+  forget,           // rank tells agent: RankName: of the ended incarnations' logs for that (unprotected) rank nothing is
+                    //   needed any more; their memory may be given back
   note,             // rank tells agent: text, printed once by the launcher on stderr as "holdfast: rank R: text"
 };
 

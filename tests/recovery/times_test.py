@@ -8,8 +8,7 @@ from pathlib import Path
 
 import jobs
 
-PROGRAM = Path(sys.argv.pop()).resolve()
-BUILD = Path(sys.argv.pop()).resolve()
+BUILD, PROGRAM = (Path(word).resolve() for word in sys.argv[1:3])
 
 
 class Times(unittest.TestCase):
@@ -58,4 +57,4 @@ class Times(unittest.TestCase):
         self.assertEqual(hurt.report["totals"]["bytes_unprotected"], 0)
 
 
-unittest.main()
+unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

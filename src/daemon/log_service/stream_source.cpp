@@ -36,6 +36,17 @@ segment::LogReader& StreamSource::reader_at(Log& log, std::int32_t destination, 
   return at->second;
 }
 
+// Where the heads of an answer end and the payload that follows them.
+struct StreamSource::Collected {
+  struct Span {
+    std::size_t heads_end;
+    std::size_t pieces_begin, pieces_end;
+  };
+  std::vector<Span> spans;
+  std::vector<Bytes> payloads;
+  std::size_t bytes = 0;
+};
+
 bool StreamSource::read(const wire::ReadRequest& request, AnswerBody& body) {
   body.heads.clear();
   body.pieces.clear();
@@ -45,62 +56,62 @@ bool StreamSource::read(const wire::ReadRequest& request, AnswerBody& body) {
                   provider_.is_final(Rank{request.source}, Incarnation{request.incarnation});
   if (is_final) answer.flags |= wire::log_final;
 
-  struct Span {
-    std::size_t heads_end;
-    std::size_t pieces_begin, pieces_end;
-  };
-  std::vector<Span> spans;
-  std::vector<Bytes> payloads;
-  std::size_t bytes = sizeof(answer);
+  Collected found{.bytes = sizeof(answer)};
   body.heads.resize(sizeof(answer));
-  ByteWriter heads(body.heads);
-
   if (Log* log = log_of(request.source, request.incarnation, request.destination)) {
-    segment::LogReader& reader = reader_at(*log, request.destination, request.position);
-    std::size_t bytes_max = std::min<std::size_t>(request.answer_bytes, wire::log_answer_bytes_max);
-    std::uint64_t payload_left = request.payload_bytes;
-    answer.published = reader.published();
-    // A position that is not a record's is the asker's mistake, or that of a damaged log.
-    if (reader.position() != request.position && !reader.at_end()) answer.flags |= wire::log_damaged;
-    segment::Record record;
-    while (!(answer.flags & wire::log_damaged) && reader.position() < answer.published) {
-      if (answer.record_count > 0 && bytes + sizeof(wire::RecordEntry) > bytes_max) break;
-      if (!reader.next(record)) break;
-      std::uint64_t payload = wire::payload_in_log(record.header);
-      std::size_t room = std::max(bytes_max, bytes + sizeof(wire::RecordEntry)) - bytes - sizeof(wire::RecordEntry);
-      wire::RecordEntry entry{.header = record.header, .chunk = record.chunk};
-      std::size_t before = payloads.size();
-      if (payload > 0 && payload <= payload_left && payload <= room) {
-        if (!reader.pieces(record, 0, payload, payloads)) {
-          answer.flags |= wire::log_damaged;
-          payloads.resize(before);
-          break;
-        }
-        entry.payload_bytes = static_cast<std::uint32_t>(payload);
-        payload_left -= payload;
-      }
-      heads.put(entry);
-      spans.push_back({body.heads.size(), before, payloads.size()});
-      bytes += sizeof(entry) + entry.payload_bytes;
-      ++answer.record_count;
-      answer.next = reader.position();
-    }
-    if (reader.damaged()) answer.flags |= wire::log_damaged;
+    // Its end is no place to walk to: the stream may have been given back.
+    answer.published = segment::load_acquire(log->control.stream(request.destination).tail);
+    if (request.position != answer.published) collect(*log, request, answer, body, found);
   } else {
     answer.flags |= wire::log_absent;
   }
 
   std::memcpy(body.heads.data(), &answer, sizeof(answer));
   std::size_t from = 0;
-  for (const Span& span : spans) {
+  for (const Collected::Span& span : found.spans) {
     if (span.pieces_begin == span.pieces_end) continue;  // its head goes with the next piece
     body.pieces.push_back(Bytes(body.heads).subspan(from, span.heads_end - from));
     from = span.heads_end;
-    for (std::size_t i = span.pieces_begin; i < span.pieces_end; ++i) body.pieces.push_back(payloads[i]);
+    for (std::size_t i = span.pieces_begin; i < span.pieces_end; ++i) body.pieces.push_back(found.payloads[i]);
   }
   body.pieces.push_back(Bytes(body.heads).subspan(from));
-  body.bytes = bytes;
+  body.bytes = found.bytes;
   return answer.record_count > 0 || (answer.flags & (wire::log_final | wire::log_damaged));
+}
+
+void StreamSource::collect(Log& log, const wire::ReadRequest& request, wire::RecordsAnswer& answer, AnswerBody& body,
+                           Collected& found) {
+  ByteWriter heads(body.heads);
+  segment::LogReader& reader = reader_at(log, request.destination, request.position);
+  std::size_t bytes_max = std::min<std::size_t>(request.answer_bytes, wire::log_answer_bytes_max);
+  std::uint64_t payload_left = request.payload_bytes;
+  answer.published = reader.published();
+  // A position that is not a record's is the asker's mistake, or that of a damaged log.
+  if (reader.position() != request.position && !reader.at_end()) answer.flags |= wire::log_damaged;
+  segment::Record record;
+  while (!(answer.flags & wire::log_damaged) && reader.position() < answer.published) {
+    if (answer.record_count > 0 && found.bytes + sizeof(wire::RecordEntry) > bytes_max) break;
+    if (!reader.next(record)) break;
+    std::uint64_t payload = wire::payload_in_log(record.header);
+    std::size_t room = std::max(bytes_max, found.bytes + sizeof(wire::RecordEntry)) - found.bytes - sizeof(wire::RecordEntry);
+    wire::RecordEntry entry{.header = record.header, .chunk = record.chunk};
+    std::size_t before = found.payloads.size();
+    if (payload > 0 && payload <= payload_left && payload <= room) {
+      if (!reader.pieces(record, 0, payload, found.payloads)) {
+        answer.flags |= wire::log_damaged;
+        found.payloads.resize(before);
+        break;
+      }
+      entry.payload_bytes = static_cast<std::uint32_t>(payload);
+      payload_left -= payload;
+    }
+    heads.put(entry);
+    found.spans.push_back({body.heads.size(), before, found.payloads.size()});
+    found.bytes += sizeof(entry) + entry.payload_bytes;
+    ++answer.record_count;
+    answer.next = reader.position();
+  }
+  if (reader.damaged()) answer.flags |= wire::log_damaged;
 }
 
 void StreamSource::fetch(const wire::FetchRequest& request, AnswerBody& body) {
@@ -111,10 +122,14 @@ void StreamSource::fetch(const wire::FetchRequest& request, AnswerBody& body) {
   if (Log* log = log_of(request.source, request.incarnation, request.destination)) {
     segment::LogReader reader(*log, log->control.stream(request.destination),
                               static_cast<std::uint32_t>(request.destination), ranks_);
-    segment::Record record;
-    if (reader.at(StreamPosition{request.position}, request.chunk, record) &&
-        wire::payload_in_log(record.header) == record.header.length && request.length <= wire::log_fetch_bytes_max &&
-        reader.pieces(record, request.offset, request.length, payload)) {
+    if (fetched_.size() >= readers_max) fetched_.clear();
+    std::optional<segment::Record>& record = fetched_[{log->rank, log->incarnation, request.destination}];
+    if (!record || record->position.value != request.position || record->chunk != request.chunk) {
+      segment::Record found;
+      record = reader.at(StreamPosition{request.position}, request.chunk, found) ? std::optional(found) : std::nullopt;
+    }
+    if (record && wire::payload_in_log(record->header) == record->header.length &&
+        request.length <= wire::log_fetch_bytes_max && reader.pieces(*record, request.offset, request.length, payload)) {
       answer.flags = 0;
       answer.length = request.length;
     } else {

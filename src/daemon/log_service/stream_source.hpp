@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -38,6 +39,8 @@ class StreamSource {
   using LogName = std::tuple<Rank, Incarnation>;
   using StreamName = std::tuple<Rank, Incarnation, std::int32_t>;
 
+  struct Collected;
+  void collect(Log& log, const wire::ReadRequest& request, wire::RecordsAnswer& answer, AnswerBody& body, Collected& found);
   Log* log_of(std::int32_t source, std::uint32_t incarnation, std::int32_t destination);
   segment::LogReader& reader_at(Log& log, std::int32_t destination, std::uint64_t position);
 
@@ -45,6 +48,7 @@ class StreamSource {
   int ranks_;
   std::map<LogName, Log> logs_;
   std::map<StreamName, segment::LogReader> readers_;  // at most readers_max
+  std::map<StreamName, std::optional<segment::Record>> fetched_;  // the record last fetched from: a large one comes in many answers
 };
 
 }  // namespace hf::daemon
