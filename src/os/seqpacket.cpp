@@ -81,8 +81,9 @@ Result<Datagram> receive_datagram(int fd) {
     n = ::recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
   } while (n < 0 && errno == EINTR);
   if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return fail("");
-  if (n < 0 && errno != ECONNRESET) return failed("cannot receive from a Unix socket");
-  out.bytes.resize(n < 0 ? 0 : static_cast<std::size_t>(n));
+  if (n < 0 && errno == ECONNRESET) return Datagram{};  // it ended without reading all that was sent to it
+  if (n < 0) return failed("cannot receive from a Unix socket");
+  out.bytes.resize(static_cast<std::size_t>(n));
   for (cmsghdr* head = CMSG_FIRSTHDR(&message); head; head = CMSG_NXTHDR(&message, head)) {
     if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
     std::size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
