@@ -25,15 +25,15 @@ std::string describe(mpi::Process& p, int code) {
   return text;
 }
 
-// Ends the job. The line names the function, the error and what is known about it.
+// Ends the job, after what the program has printed. The line names the function, the error and what is known about it.
 [[noreturn]] void end_job(mpi::Process& p, const char* function, int code, const std::string& explanation) {
   std::string line = fmt::format("{} failed: {}", function, describe(p, code));
   if (!explanation.empty()) line += ": " + explanation;
+  std::fflush(nullptr);
   if (p.engine && p.phase == mpi::Process::Phase::initialized) {
     line = fmt::format("rank {}: {}", p.engine->job().self.value, line);
     p.engine->abort(code & 0xff ? code & 0xff : 1, line);
   }
-  std::fflush(nullptr);
   std::fprintf(stderr, "holdfast: %s\n", line.c_str());
   std::_Exit(1);
 }

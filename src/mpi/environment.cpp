@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -92,7 +93,9 @@ int finalized(Process& p, int& flag) {
   return success;
 }
 
+// What the program has printed is written out first: the engine ends the process at once.
 int abort(Process& p, Comm& comm, int errorcode) {
+  std::fflush(nullptr);
   p.engine->abort(errorcode, fmt::format("rank {} called MPI_Abort({}, {})", p.engine->job().self.value,
                                          comm.name.empty() ? "a communicator" : comm.name, errorcode));
 }
