@@ -179,16 +179,10 @@ OpKernel logical(Op::Kind kind) {
   }
 }
 
-// Types of several languages: everything that integers have but the logical operations.
-template <class T>
-OpKernel multi_language(Op::Kind kind) {
-  if (OpKernel kernel = ordered<T, true>(kind)) return kernel;
-  return bitwise<T>(kind);
-}
-
 template <class T>
 OpKernel integer(Op::Kind kind) {
-  if (OpKernel kernel = multi_language<T>(kind)) return kernel;
+  if (OpKernel kernel = ordered<T, true>(kind)) return kernel;
+  if (OpKernel kernel = bitwise<T>(kind)) return kernel;
   return logical<T>(kind);
 }
 
@@ -225,6 +219,9 @@ OpKernel number_kernel(Op::Kind kind, Basic basic) {
     case Basic::int32:
       return integer<std::int32_t>(kind);
     case Basic::int64:
+    case Basic::aint:
+    case Basic::count:
+    case Basic::offset:
       return integer<std::int64_t>(kind);
     case Basic::int128:
       return integer<__int128>(kind);
@@ -236,10 +233,6 @@ OpKernel number_kernel(Op::Kind kind, Basic basic) {
       return integer<std::uint32_t>(kind);
     case Basic::uint64:
       return integer<std::uint64_t>(kind);
-    case Basic::aint:
-    case Basic::count:
-    case Basic::offset:
-      return multi_language<std::int64_t>(kind);
     case Basic::float16:
       return ordered<_Float16, false>(kind);
     case Basic::float32:
