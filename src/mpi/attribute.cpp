@@ -48,13 +48,13 @@ int remove(Process& p, typename Of::Object& object, Keyval* keyval) {
   if (keyval->remove) {
     retain(keyval);
     const int code = Of::call_delete(*keyval, object, attribute->value);
-    release(keyval);
-    if (code != success) return p.explain(code, "the delete callback of an attribute failed");
     attribute = find(object.attributes, keyval);
+    p.keyvals.drop(*keyval);
+    if (code != success) return p.explain(code, "the delete callback of an attribute failed");
     if (!attribute) return success;
   }
   object.attributes.entries.erase(object.attributes.entries.begin() + (attribute - object.attributes.entries.data()));
-  release(keyval);
+  p.keyvals.drop(*keyval);
   return success;
 }
 
@@ -79,7 +79,7 @@ int copy_all(Process& p, typename Of::Object& from, typename Of::Object& to) {
     if (code != success) break;
     if (flag) to.attributes.entries.push_back({retain(attribute.keyval), value});
   }
-  for (const Attribute& attribute : entries) release(attribute.keyval);
+  for (const Attribute& attribute : entries) p.keyvals.drop(*attribute.keyval);
   if (code == success) return success;
   remove_all<Of>(p, to);
   return p.explain(code, "the copy callback of an attribute failed");
@@ -92,7 +92,7 @@ int unknown_keyval(Process& p, int number) {
 template <class Of>
 int set(Process& p, typename Of::Object& object, int number, void* value) {
   Keyval* keyval = p.keyvals.find(Of::kind, number);
-  if (!keyval) return unknown_keyval(p, number);
+  if (!keyval || keyval->freed) return unknown_keyval(p, number);
   if (int code = remove<Of>(p, object, keyval)) return code;
   object.attributes.entries.push_back({retain(keyval), value});
   return success;
@@ -120,7 +120,7 @@ int remove_one(Process& p, typename Of::Object& object, int number) {
 
 int free_keyval(Process& p, Keyval::Kind kind, int& number) {
   Keyval* keyval = p.keyvals.find(kind, number);
-  if (!keyval) return unknown_keyval(p, number);
+  if (!keyval || keyval->freed) return unknown_keyval(p, number);
   p.keyvals.free(*keyval);
   number = 0;  // MPI_KEYVAL_INVALID
   return success;
@@ -190,6 +190,17 @@ Keyval* KeyvalTable::find(Keyval::Kind kind, int number) const {
 
 void KeyvalTable::free(Keyval& keyval) {
   keyval.freed = true;
+  forget_unused(keyval);
+}
+
+void KeyvalTable::drop(Keyval& keyval) {
+  --keyval.references;
+  forget_unused(keyval);
+}
+
+// The reference that is left is the table's.
+void KeyvalTable::forget_unused(Keyval& keyval) {
+  if (!keyval.freed || keyval.references > 1) return;
   keyvals_[static_cast<std::size_t>(keyval.number - first_number)] = nullptr;
   release(&keyval);
 }

@@ -12,7 +12,7 @@ struct Keyval : Object {
   int number = 0;         // what the program knows it by
   Callback copy, remove;  // without function: nothing is copied (unless copy.duplicates), nothing is called
   void* extra = nullptr;
-  bool freed = false;  // the program has given up the number; attributes that have it stay
+  bool freed = false;  // by the program; attributes that have it stay, and can be read and deleted by the number (7.7.2)
 };
 
 struct Attribute {
@@ -25,7 +25,7 @@ struct AttributeMap {
   std::vector<Attribute> entries;  // in order of setting
 };
 
-// The keyvals of the process, by number. Numbers are given in order and not again.
+// The keyvals of the process, by number. Numbers are given in order and not again. A freed one goes with its last attribute.
 class KeyvalTable {
  public:
   KeyvalTable() = default;
@@ -33,11 +33,14 @@ class KeyvalTable {
   KeyvalTable(const KeyvalTable&) = delete;
   KeyvalTable& operator=(const KeyvalTable&) = delete;
   int add(Keyval::Kind kind, const Callback& copy, const Callback& remove, void* extra);
-  Keyval* find(Keyval::Kind kind, int number) const;  // null: no such keyval, or freed
+  Keyval* find(Keyval::Kind kind, int number) const;  // null: no such keyval, or gone
   void free(Keyval& keyval);
+  void drop(Keyval& keyval);  // one reference
 
  private:
-  std::vector<Keyval*> keyvals_;  // one reference each, dropped when freed
+  void forget_unused(Keyval& keyval);
+
+  std::vector<Keyval*> keyvals_;  // one reference each; null: gone
 };
 
 // Values of the predefined attributes of communicators (11.2.1); the program gets their addresses.

@@ -118,14 +118,38 @@ TEST_F(Attributes, AFailedDeleteKeepsTheAttribute) {
 }
 
 TEST_F(Attributes, FreedKeysLiveAsLongAsTheirAttributes) {
-  int k = key({}, callback);
-  const int number = k;
+  int k = key(callback, callback), number = k, flag = 0;
+  void* out = nullptr;
   comm_set_attr(p, comm, k, value(1));
   ASSERT_EQ(comm_free_keyval(p, k), success);
   EXPECT_EQ(k, 0);
+  k = number;
+  EXPECT_EQ(comm_free_keyval(p, k), err_keyval);
   EXPECT_EQ(comm_set_attr(p, comm, number, value(1)), err_keyval);
-  ASSERT_EQ(delete_attributes(p, comm), success);
+  ASSERT_EQ(copy_attributes(p, comm, other), success);
+  EXPECT_EQ(get(other, number), value(2));
+  EXPECT_EQ(get(comm, number), value(1));
+  ASSERT_EQ(comm_delete_attr(p, comm, number), success);
+  EXPECT_EQ(get(comm, number), value(~0ul));
+  EXPECT_EQ(get(other, number), value(2));
+  ASSERT_EQ(delete_attributes(p, other), success);
+  EXPECT_EQ(front.calls.size(), 3u);
+  EXPECT_EQ(comm_get_attr(p, comm, number, &out, flag), err_keyval);
+  EXPECT_EQ(comm_delete_attr(p, comm, number), err_keyval);
+}
+
+TEST_F(Attributes, FreedKeysOfTypesToo) {
+  int k = 0;
+  type_create_keyval(p, {}, callback, k, nullptr);
+  const int number = k;
+  Datatype* type = nullptr;
+  type_dup(p, *predefined_datatype(0x209), type);
+  ASSERT_EQ(type_set_attr(p, *type, k, value(4)), success);
+  ASSERT_EQ(type_free_keyval(p, k), success);
+  EXPECT_EQ(type_delete_attr(p, *type, number), success);
   EXPECT_EQ(front.calls.size(), 1u);
+  EXPECT_EQ(type_delete_attr(p, *type, number), err_keyval);
+  EXPECT_EQ(type_free(p, type), success);
 }
 
 TEST_F(Attributes, KindsAreKeptApart) {
