@@ -111,11 +111,7 @@ int get(Process& p, typename Of::Object& object, int number, void* value, int& f
 template <class Of>
 int remove_one(Process& p, typename Of::Object& object, int number) {
   Keyval* keyval = p.keyvals.find(Of::kind, number);
-  if (!keyval) return unknown_keyval(p, number);
-  if (!find(object.attributes, keyval)) {
-    return p.explain(err_keyval, fmt::format("the object has no attribute of key {}", number));
-  }
-  return remove<Of>(p, object, keyval);
+  return keyval ? remove<Of>(p, object, keyval) : unknown_keyval(p, number);
 }
 
 int free_keyval(Process& p, Keyval::Kind kind, int& number) {
