@@ -76,7 +76,7 @@ def number_array(body, p):
 
 def handle(body, function, p):
     if p.array:
-        return handle_array(body, p)
+        return handle_array(body, function, p)
     name, cls = p.name, HANDLES[p.kind]
     abi_type = f"typename Abi::{cls}"
     if p.direction == "":
@@ -113,7 +113,7 @@ def lookup(p):
     return f'call.template {"optional" if p.null else "object"}<mpi::{HANDLES[p.kind]}>({p.name}, "{p.name}")'
 
 
-def handle_array(body, p):
+def handle_array(body, function, p):
     name, out = p.name, p.direction in (">", "&")
     body.parameters.append(f"{'' if p.direction else 'const '}typename Abi::{HANDLES[p.kind]}* {name}")
     if p.kind == "request":
@@ -136,6 +136,9 @@ def handle_array(body, p):
     committed = "true" if p.kind == "committed" else "false"
     count = "comm_ ? comm_->size() : 0" if p.length == "comm" else p.length
     extra = f", !Abi::in_place({p.where})" if p.where else ""
+    counts = p.name.replace("types", "counts")  # each element's own
+    if counts in (q.name for q in function.parameters):
+        extra = f"{extra or ', true'}, mpi::CountArray({counts})"
     body.before.append(f'Datatypes<Abi> {name}_(call, {name}, {count}, "an element of {name}", {committed}{extra});')
     body.arguments.append(f"{name}_.span()")
 

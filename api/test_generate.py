@@ -113,6 +113,12 @@ class Entries(unittest.TestCase):
         self.assertIn("if (at_root) call.not_negative(recvcount", text)
         self.assertIn('call.committed(recvtype, "recvtype", at_root)', text)
 
+    def test_a_type_whose_count_is_zero_is_not_significant(self):
+        text = entries.entry(one("Alltoallw large\n  sendbuf:buffer sendcounts:count[] sendtypes:committed[comm]@sendbuf "
+                                 "recvcounts:count[] recvtypes:committed[comm] comm:comm"))
+        self.assertIn("!Abi::in_place(sendbuf), mpi::CountArray(sendcounts));", " ".join(text.split()))
+        self.assertIn("true, true, mpi::CountArray(recvcounts));", " ".join(text.split()))
+
     def test_numbers_of_the_small_form_are_narrowed(self):
         text = entries.entry(one("Type_size large\n  datatype:datatype size:count>"))
         self.assertIn("*size = call.template narrow<N>(size_);", text)

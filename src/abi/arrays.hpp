@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "abi/call.hpp"
+#include "mpi/arrays.hpp"
 
 namespace hf::abi {
 
@@ -77,18 +78,20 @@ class Statuses {
   Scratch<mpi::Status, 16> values_;
 };
 
-// Datatypes that a call reads. Where nothing is significant (`significant` false), each is a placeholder.
+// Datatypes that a call reads. Where nothing is significant (`significant` false), each is a placeholder, as is one whose
+// count is 0: there may stand MPI_DATATYPE_NULL.
 template <class Abi>
 class Datatypes {
  public:
   using Handle = typename Abi::Datatype;
   Datatypes(Call<Abi>& call, const Handle* handles, mpi::Count n, const char* name, bool must_be_committed,
-            bool significant = true)
+            bool significant = true, mpi::CountArray counts = {})
       : objects_(call.bad() ? 0 : length(n)) {
     if (n > 0 && significant) call.address(handles, name);
     if (call.bad()) return;
     for (std::size_t i = 0; i < objects_.span().size(); ++i) {
-      objects_[i] = !significant        ? call.placeholder()
+      const bool nothing = !significant || (counts && counts[i] == 0);
+      objects_[i] = nothing             ? call.placeholder()
                     : must_be_committed ? call.committed(handles[i], name)
                                         : call.template object<mpi::Datatype>(handles[i], name);
     }

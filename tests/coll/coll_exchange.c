@@ -83,8 +83,8 @@ static void vectors(MPI_Comm comm, int n, int send_gaps, int recv_gaps, int in_p
       MPI_Datatype *sts = malloc(sizeof(MPI_Datatype) * size), *rts = malloc(sizeof(MPI_Datatype) * size);
       int *sdb = malloc(sizeof(int) * size), *rdb = malloc(sizeof(int) * size);
       for (int i = 0; i < size; ++i) {
-        sts[i] = st;
-        rts[i] = rt;
+        sts[i] = sc[i] ? st : MPI_DATATYPE_NULL; /* not significant where the count is 0 */
+        rts[i] = rc[i] ? rt : MPI_DATATYPE_NULL;
         sdb[i] = sd[i] * ss * (int)sizeof(int);
         rdb[i] = rd[i] * rs * (int)sizeof(int);
       }

@@ -75,8 +75,9 @@ int alltoallw(const void* sendbuf, const N* sendcounts, const N* sdispls, const 
   Call<Abi> call(form<N>("MPI_Alltoallw", "MPI_Alltoallw_c"));
   mpi::Comm* comm_ = call.comm(comm, "comm");
   Datatypes<Abi> sendtypes_(call, sendtypes, comm_ ? comm_->size() : 0, "an element of sendtypes", true,
-      !Abi::in_place(sendbuf));
-  Datatypes<Abi> recvtypes_(call, recvtypes, comm_ ? comm_->size() : 0, "an element of recvtypes", true);
+      !Abi::in_place(sendbuf), mpi::CountArray(sendcounts));
+  Datatypes<Abi> recvtypes_(call, recvtypes, comm_ ? comm_->size() : 0, "an element of recvtypes", true, true,
+      mpi::CountArray(recvcounts));
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::alltoallw(call.p, sendbuf, mpi::CountArray(sendcounts), mpi::CountArray(sdispls),
       sendtypes_.span(), recvbuf, mpi::CountArray(recvcounts), mpi::CountArray(rdispls), recvtypes_.span(), *comm_));
@@ -234,8 +235,9 @@ int ialltoallw(const void* sendbuf, const N* sendcounts, const N* sdispls, const
   Call<Abi> call(form<N>("MPI_Ialltoallw", "MPI_Ialltoallw_c"));
   mpi::Comm* comm_ = call.comm(comm, "comm");
   Datatypes<Abi> sendtypes_(call, sendtypes, comm_ ? comm_->size() : 0, "an element of sendtypes", true,
-      !Abi::in_place(sendbuf));
-  Datatypes<Abi> recvtypes_(call, recvtypes, comm_ ? comm_->size() : 0, "an element of recvtypes", true);
+      !Abi::in_place(sendbuf), mpi::CountArray(sendcounts));
+  Datatypes<Abi> recvtypes_(call, recvtypes, comm_ ? comm_->size() : 0, "an element of recvtypes", true, true,
+      mpi::CountArray(recvcounts));
   call.address(request, "request");
   mpi::Request* request_ = nullptr;
   if (call.bad()) [[unlikely]] return call.refuse();
