@@ -296,6 +296,9 @@ def pass_on(function, large):
         comm = next((p.name for p in function.parameters if p.kind == "comm" and not p.direction), None)
         if quiet:
             return f'return hf::abi::unsupported_quietly<Standard>("{name}");', set()
+        handler = next((p.name for p in function.parameters if p.kind == "errhandler" and not p.direction), None)
+        if handler and any(p.kind in HANDLES and p.direction == ">" for p in function.parameters):
+            return f'return hf::abi::unsupported_maker<Standard>("{name}", {handler});', {handler}
         extra = f", {comm}" if comm else ", hf::abi::anytime" if function.anytime else ""
         return f'return hf::abi::unsupported<Standard>("{name}"{extra});', {comm}
     if function.name.endswith("_toint"):

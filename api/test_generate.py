@@ -134,6 +134,12 @@ class Entries(unittest.TestCase):
         self.assertIn("int PMPI_Cart_sub(MPI_Comm comm, const int[])", text)
         self.assertIn("HF_WEAK_NAME(MPI_Cart_sub);", text)
 
+    def test_what_makes_an_object_with_an_error_handler_tells_that_handler(self):
+        init = one("Session_init anytime, none\n  info:info? errhandler:errhandler session:session>", "sessions")
+        self.assertIn('unsupported_maker<Standard>("MPI_Session_init", errhandler);', entries.make_symbols([init], "sessions"))
+        setter = one("Win_set_errhandler none\n  win:win errhandler:errhandler", "windows")
+        self.assertIn('unsupported<Standard>("MPI_Win_set_errhandler");', entries.make_symbols([setter], "windows"))
+
 
 class Whole(unittest.TestCase):
     def test_the_table_has_all_functions_of_mpi_5_0_once(self):

@@ -49,14 +49,23 @@ class Call {
   template <class Handle>
   mpi::Comm* comm(Handle handle, const char* name) {
     mpi::Comm* comm = object<mpi::Comm>(handle, name);
-    if (!comm_) comm_ = comm;
+    if (!blamed_.comm) blamed_.comm = comm;
     return comm;
   }
 
   // As comm(), for a function that looks no further at it.
   template <class Handle>
   void blame(Handle handle) {
-    comm_ = handles_.template find<mpi::Comm>(Abi::number(handle));
+    blamed_.comm = handles_.template find<mpi::Comm>(Abi::number(handle));
+  }
+
+  // This error handler gets the call's errors, if it is one, and for objects such as the call makes.
+  template <class Handle>
+  void tell(Handle handle) {
+    using Owner = mpi::Errhandler::Owner;
+    mpi::Errhandler* handler = handles_.template find<mpi::Errhandler>(Abi::number(handle));
+    const bool fits = handler && (handler->owner == Owner::comm || handler->owner == Owner::session);
+    if (fits) blamed_.handler = handler;
   }
 
   template <class Object, class Handle>
@@ -158,8 +167,8 @@ class Call {
   }
 
   // The code that the MPI function returns.
-  int result(int code) { return code == mpi::success ? code : raise(p, function_, code, comm_); }
-  int refuse() { return raise(p, function_, code_, comm_); }
+  int result(int code) { return code == mpi::success ? code : raise(p, function_, code, blamed_); }
+  int refuse() { return raise(p, function_, code_, blamed_); }
 
   void fail(int code, std::string text) {
     if (bad()) return;
@@ -179,7 +188,7 @@ class Call {
   }
 
   const char* function_;
-  mpi::Comm* comm_ = nullptr;
+  Blamed blamed_;
   int code_ = mpi::success;
   Handles<Abi>& handles_ = Handles<Abi>::instance();
 };
@@ -201,6 +210,14 @@ template <class Abi, class Handle>
 int unsupported(const char* function, Handle comm) {
   Call<Abi> call(function);
   call.blame(comm);
+  call.fail(mpi::err_unsupported_operation, unsupported_text(function));
+  return call.refuse();
+}
+// One that makes an object and has its error handler as an argument: the error goes to that handler (MPI 5.0, 11.3.1).
+template <class Abi, class Handle>
+int unsupported_maker(const char* function, Handle errhandler) {
+  Call<Abi> call(function, anytime);
+  call.tell(errhandler);
   call.fail(mpi::err_unsupported_operation, unsupported_text(function));
   return call.refuse();
 }

@@ -31,7 +31,7 @@ int comm_call_errhandler(typename Abi::Comm comm, int errorcode) {
   Call<Abi> call("MPI_Comm_call_errhandler");
   mpi::Comm* comm_ = call.comm(comm, "comm");
   if (call.bad()) [[unlikely]] return call.refuse();
-  return call_errhandler(call.p, call.function(), *comm_, errorcode);
+  return call_errhandler(call.p, call.function(), {.comm = comm_}, errorcode);
 }
 
 // A generalized request that is freed before it is complete keeps its number, since MPI_Grequest_complete still has to

@@ -61,9 +61,13 @@ class FrontendOf final : public mpi::Frontend {
     return function<typename Abi::Type_delete_attr_function>(callback)(lent.handle, keyval, value, extra);
   }
 
-  void call_comm_errhandler(const mpi::Callback& callback, mpi::Comm& comm, int* code) const override {
-    auto lent = handles().template lend<typename Abi::Comm>(comm);
+  void call_comm_errhandler(const mpi::Callback& callback, mpi::Comm* comm, int* code) const override {
+    if (!comm) return call_with_null<typename Abi::Comm_errhandler_function, typename Abi::Comm, mpi::Comm>(callback, code);
+    auto lent = handles().template lend<typename Abi::Comm>(*comm);
     function<typename Abi::Comm_errhandler_function>(callback)(&lent.handle, code);
+  }
+  void call_session_errhandler(const mpi::Callback& callback, int* code) const override {
+    call_with_null<typename Abi::Session_errhandler_function, typename Abi::Session, mpi::Session>(callback, code);
   }
 
   int call_grequest_query(const mpi::Callback& callback, void* extra, mpi::Status& status) const override {
@@ -85,6 +89,11 @@ class FrontendOf final : public mpi::Frontend {
   template <class Function>
   static Function* function(const mpi::Callback& callback) {
     return reinterpret_cast<Function*>(callback.function);
+  }
+  template <class Function, class Handle, class Object>
+  static void call_with_null(const mpi::Callback& callback, int* code) {
+    auto handle = Abi::template handle<Handle>(facts<Object>.null);
+    function<Function>(callback)(&handle, code);
   }
   static Handles<Abi>& handles() { return Handles<Abi>::instance(); }
 };

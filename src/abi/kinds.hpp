@@ -13,6 +13,7 @@ struct Info;
 struct Message;
 struct Op;
 struct Request;
+struct Session;  // there are none: only the null handle is known
 }  // namespace hf::mpi
 
 namespace hf::abi {
@@ -58,6 +59,9 @@ inline constexpr KindFacts facts<mpi::Datatype>{
 template <>
 inline constexpr KindFacts facts<mpi::Op>{
     Kind::op, 0x20, 0x3f, mpi::err_op, "operation", "MPI_OP_NULL"};
+template <>
+inline constexpr KindFacts facts<mpi::Session>{
+    Kind::session, 0x120, 0x120, mpi::err_session, "session", "MPI_SESSION_NULL"};
 
 inline constexpr HandleNumber predefined_numbers = 0x400;
 

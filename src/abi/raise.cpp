@@ -38,20 +38,27 @@ std::string describe(mpi::Process& p, int code) {
   std::_Exit(1);
 }
 
-int handle(mpi::Process& p, const char* function, int code, mpi::Comm* comm) {
+// The program's function, with the null handle when there is no object.
+void call_function(const mpi::Errhandler& handler, mpi::Comm* comm, int code) {
+  const mpi::Callback& function = handler.function;
+  if (handler.owner == mpi::Errhandler::Owner::comm) function.frontend->call_comm_errhandler(function, comm, &code);
+  if (handler.owner == mpi::Errhandler::Owner::session) function.frontend->call_session_errhandler(function, &code);
+}
+
+int handle(mpi::Process& p, const char* function, int code, Blamed to) {
   std::string explanation = p.take_explanation();
-  if (!comm) comm = p.self;
-  mpi::Errhandler* handler = comm && comm->errhandler ? comm->errhandler : &p.errors_are_fatal;
-  switch (handler->kind) {
+  if (!to.handler) {
+    if (!to.comm) to.comm = p.self;
+    to.handler = to.comm && to.comm->errhandler ? to.comm->errhandler : &p.errors_are_fatal;
+  }
+  switch (to.handler->kind) {
     case mpi::Errhandler::Kind::errors_return:
       return code;
-    case mpi::Errhandler::Kind::user: {
-      mpi::retain(handler);  // it may be replaced or freed while it runs
-      int seen = code;
-      handler->function.frontend->call_comm_errhandler(handler->function, *comm, &seen);
-      mpi::release(handler);
+    case mpi::Errhandler::Kind::user:
+      mpi::retain(to.handler);  // it may be replaced or freed while it runs
+      call_function(*to.handler, to.comm, code);
+      mpi::release(to.handler);
       return code;
-    }
     case mpi::Errhandler::Kind::errors_are_fatal:
     case mpi::Errhandler::Kind::errors_abort:
       break;
@@ -61,16 +68,17 @@ int handle(mpi::Process& p, const char* function, int code, mpi::Comm* comm) {
 
 }  // namespace
 
-int raise(mpi::Process& p, const char* function, int code, mpi::Comm* comm) {
-  mpi::Comm* blamed = p.take_blamed();
-  code = handle(p, function, code, comm ? comm : blamed);
-  mpi::release(blamed);
+int raise(mpi::Process& p, const char* function, int code, Blamed blamed) {
+  mpi::Comm* named = p.take_blamed();
+  if (!blamed.comm) blamed.comm = named;
+  code = handle(p, function, code, blamed);
+  mpi::release(named);
   return code;
 }
 
-int call_errhandler(mpi::Process& p, const char* function, mpi::Comm& comm, int code) {
+int call_errhandler(mpi::Process& p, const char* function, Blamed blamed, int code) {
   p.explain(code, "the program raised it");
-  handle(p, function, code, &comm);
+  handle(p, function, code, blamed);
   return mpi::success;
 }
 

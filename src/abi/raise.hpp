@@ -7,12 +7,18 @@
 
 namespace hf::abi {
 
-// Calls the error handler; returns the code that the MPI function returns, if the handler returns at all. `comm` may be
-// null: the one that Process::blame named, else MPI_COMM_SELF. Before MPI_Init every error is fatal.
-[[gnu::cold]] int raise(mpi::Process& p, const char* function, int code, mpi::Comm* comm);
+// Whose error handler gets an error. Both null: that of the communicator which Process::blame named, else MPI_COMM_SELF's.
+struct Blamed {
+  mpi::Comm* comm = nullptr;
+  mpi::Errhandler* handler = nullptr;  // not null: this one, although there is no object of which it is the handler
+};
+
+// Calls the error handler; returns the code that the MPI function returns, if the handler returns at all. Before MPI_Init
+// every error is fatal that has no `handler`.
+[[gnu::cold]] int raise(mpi::Process& p, const char* function, int code, Blamed blamed);
 
 // MPI_Comm_call_errhandler: the handler is called as for an error in `function`; returns MPI_SUCCESS.
-int call_errhandler(mpi::Process& p, const char* function, mpi::Comm& comm, int code);
+int call_errhandler(mpi::Process& p, const char* function, Blamed blamed, int code);
 
 // The function was called before MPI_Init or after MPI_Finalize and may not be: one line, and the process ends.
 [[noreturn, gnu::cold]] void called_outside(mpi::Process& p, const char* function);

@@ -42,7 +42,8 @@ struct Recorder final : Frontend {
   int call_type_delete_attribute(const Callback&, Datatype&, int k, void*, void*) const override {
     return remove("type", k);
   }
-  void call_comm_errhandler(const Callback&, Comm&, int*) const override {}
+  void call_comm_errhandler(const Callback&, Comm*, int*) const override {}
+  void call_session_errhandler(const Callback&, int*) const override {}
   int call_grequest_query(const Callback&, void*, Status&) const override { return 0; }
   int call_grequest_free(const Callback&, void*) const override { return 0; }
   int call_grequest_cancel(const Callback&, void*, int) const override { return 0; }

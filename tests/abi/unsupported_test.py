@@ -10,7 +10,8 @@ from pathlib import Path
 import table_of_functions
 
 UNSUPPORTED = 55
-WORLD, SELF, ERRORS_RETURN = 0x101, 0x102, 0x143
+COMM_NULL, WORLD, SELF, SESSION_NULL, INFO_NULL = 0x100, 0x101, 0x102, 0x120, 0x130
+ERRORS_ARE_FATAL, ERRORS_RETURN = 0x141, 0x143
 QUIET = ("files", "tools")  # chapters whose errors are returned by default
 
 Handler = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_int))
@@ -29,13 +30,32 @@ def arguments(function, large):
             for p in function.parameters if large or not p.large_only]
 
 
+def makers(mpi):
+    """What makes an object with an error handler tells that handler, whatever that of MPI_COMM_SELF is."""
+    findings, seen, made = [], [], ctypes.c_void_p()
+    handler = Handler(lambda handle, code: seen.append((handle[0], code[0])))
+    for kind, null in (("Comm", COMM_NULL), ("Session", SESSION_NULL)):
+        errhandler = ctypes.c_void_p()
+        getattr(mpi, f"MPI_{kind}_create_errhandler")(handler, ctypes.byref(errhandler))
+        for given, expected in ((errhandler, [(null, UNSUPPORTED)]), (ctypes.c_void_p(ERRORS_RETURN), [])):
+            seen.clear()
+            if kind == "Session":
+                code = mpi.MPI_Session_init(INFO_NULL, given, ctypes.byref(made))
+            else:
+                code = mpi.MPI_Comm_create_from_group(None, b"tag", INFO_NULL, given, ctypes.byref(made))
+            if code != UNSUPPORTED or seen != expected:
+                findings.append(f"making a {kind} returned {code} and called the error handler with {seen}, not {expected}")
+        mpi.MPI_Errhandler_free(ctypes.byref(errhandler))
+    return findings
+
+
 def call_all(build):
     mpi = ctypes.CDLL(str(Path(build) / "lib" / "libmpi_abi.so.1"))
     mpi.MPI_Init(None, None)
     seen = []
     handler = Handler(lambda comm, code: seen.append((comm[0], code[0])))
     handle = ctypes.c_void_p()
-    findings, count = [], 0
+    findings, count = makers(mpi), 0
     if mpi.MPI_Comm_create_errhandler(handler, ctypes.byref(handle)) != 0:
         findings.append("MPI_Comm_create_errhandler failed")
     for comm in (WORLD, SELF):
@@ -66,7 +86,8 @@ def fatal(build):
     library = str(Path(build) / "lib" / "libmpi_abi.so.1")
     failed = 0
     for call in ("MPI_Init(None, None); mpi.MPI_Cart_create(0x101, 0, None, None, 0, None)",
-                 "MPI_Init(None, None); mpi.MPI_Win_sync(0)", "MPI_Session_init(0x130, 0x143, None)"):
+                 "MPI_Init(None, None); mpi.MPI_Win_sync(0)",
+                 f"MPI_Session_init({INFO_NULL}, {ERRORS_ARE_FATAL}, None)"):
         program = f"import ctypes, sys; mpi = ctypes.CDLL(sys.argv[1]); mpi.{call}; print('still here')"
         result = subprocess.run([sys.executable, "-c", program, library], capture_output=True, text=True)
         lines = [line for line in result.stderr.splitlines() if line.strip()]
@@ -77,6 +98,12 @@ def fatal(build):
             failed = 1
         else:
             print(lines[0])
+    program = (f"import ctypes, sys; mpi = ctypes.CDLL(sys.argv[1]); print(mpi.MPI_Session_init({INFO_NULL}, {ERRORS_RETURN}, "
+               "None)); mpi.MPI_Init(None, None); mpi.MPI_Finalize()")
+    result = subprocess.run([sys.executable, "-c", program, library], capture_output=True, text=True)
+    if (result.returncode, result.stdout, result.stderr) != (0, f"{UNSUPPORTED}\n", ""):
+        print(f"MPI_Session_init with MPI_ERRORS_RETURN, then MPI_Init: {result}")
+        failed = 1
     return failed
 
 

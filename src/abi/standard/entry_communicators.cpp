@@ -35,8 +35,8 @@ int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
 }
 HF_WEAK_NAME(MPI_Comm_create);
 
-int PMPI_Comm_create_from_group(MPI_Group, const char* , MPI_Info, MPI_Errhandler, MPI_Comm* ) {
-  return hf::abi::unsupported<Standard>("MPI_Comm_create_from_group");
+int PMPI_Comm_create_from_group(MPI_Group, const char* , MPI_Info, MPI_Errhandler errhandler, MPI_Comm* ) {
+  return hf::abi::unsupported_maker<Standard>("MPI_Comm_create_from_group", errhandler);
 }
 HF_WEAK_NAME(MPI_Comm_create_from_group);
 
@@ -226,9 +226,9 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int, MPI_Comm, int, int, MPI_Comm
 }
 HF_WEAK_NAME(MPI_Intercomm_create);
 
-int PMPI_Intercomm_create_from_groups(MPI_Group, int, MPI_Group, int, const char* , MPI_Info, MPI_Errhandler,
+int PMPI_Intercomm_create_from_groups(MPI_Group, int, MPI_Group, int, const char* , MPI_Info, MPI_Errhandler errhandler,
     MPI_Comm* ) {
-  return hf::abi::unsupported<Standard>("MPI_Intercomm_create_from_groups");
+  return hf::abi::unsupported_maker<Standard>("MPI_Intercomm_create_from_groups", errhandler);
 }
 HF_WEAK_NAME(MPI_Intercomm_create_from_groups);
 

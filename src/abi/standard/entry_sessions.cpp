@@ -81,8 +81,8 @@ int PMPI_Session_iflush_buffer(MPI_Session, MPI_Request* ) {
 }
 HF_WEAK_NAME(MPI_Session_iflush_buffer);
 
-int PMPI_Session_init(MPI_Info, MPI_Errhandler, MPI_Session* ) {
-  return hf::abi::unsupported<Standard>("MPI_Session_init", hf::abi::anytime);
+int PMPI_Session_init(MPI_Info, MPI_Errhandler errhandler, MPI_Session* ) {
+  return hf::abi::unsupported_maker<Standard>("MPI_Session_init", errhandler);
 }
 HF_WEAK_NAME(MPI_Session_init);
 
