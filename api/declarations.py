@@ -24,6 +24,7 @@ class Process;
 struct Comm;
 struct Datatype;
 struct Errhandler;
+struct File;
 struct Group;
 struct Info;
 struct Message;

@@ -108,8 +108,8 @@ def handle(body, function, p):
 
 
 def lookup(p):
-    if p.kind == "comm" and not p.null:
-        return f'call.comm({p.name}, "{p.name}")'
+    if p.kind == "file" or p.kind == "comm" and not p.null:
+        return f'call.{p.kind}({p.name}, "{p.name}")'
     return f'call.template {"optional" if p.null else "object"}<mpi::{HANDLES[p.kind]}>({p.name}, "{p.name}")'
 
 
@@ -206,8 +206,8 @@ def other(body, function, p):
 
 def convert(function):
     body = Body()
-    # The communicator first: its error handler is the one for what is wrong with the other arguments.
-    ordered = sorted(function.parameters, key=lambda p: (p.kind != "comm" or p.direction == ">"))
+    # The communicator or file first: its error handler is the one for what is wrong with the other arguments.
+    ordered = sorted(function.parameters, key=lambda p: (p.kind not in ("comm", "file") or p.direction == ">"))
     parts = {}
     for p in ordered:
         part = Body()
@@ -292,10 +292,9 @@ def pass_on(function, large):
     """The body of a symbol: calls the template, or says that there is none."""
     name = f"MPI_{function.name}{'_c' if large else ''}"
     if not function.implemented:
-        quiet = function.chapter in ("files", "tools")
+        if function.chapter in ("files", "tools"):
+            return f'return hf::abi::unsupported_in_{function.chapter}<Standard>("{name}");', set()
         comm = next((p.name for p in function.parameters if p.kind == "comm" and not p.direction), None)
-        if quiet:
-            return f'return hf::abi::unsupported_quietly<Standard>("{name}");', set()
         handler = next((p.name for p in function.parameters if p.kind == "errhandler" and not p.direction), None)
         if handler and any(p.kind in HANDLES and p.direction == ">" for p in function.parameters):
             return f'return hf::abi::unsupported_maker<Standard>("{name}", {handler});', {handler}

@@ -59,6 +59,14 @@ class Call {
     blamed_.comm = handles_.template find<mpi::Comm>(Abi::number(handle));
   }
 
+  // There are no files: all their errors go to the handler that MPI_FILE_NULL has, as those of MPI_File_open do (14.7).
+  void blame_files() { blamed_.handler = p.file_errhandler; }
+  template <class Handle>
+  mpi::File* file(Handle handle, const char* name) {
+    blame_files();
+    return optional<mpi::File>(handle, name);
+  }
+
   // This error handler gets the call's errors, if it is one, and for objects such as the call makes.
   template <class Handle>
   void tell(Handle handle) {
@@ -221,12 +229,21 @@ int unsupported_maker(const char* function, Handle errhandler) {
   call.fail(mpi::err_unsupported_operation, unsupported_text(function));
   return call.refuse();
 }
-// Files begin with MPI_ERRORS_RETURN (14.7), and the tool interface calls no handler (15.3.10): a line tells the user.
+// With MPI_ERRORS_RETURN, which is the default for files (14.7), a line tells the user: programs seldom look at the code.
 template <class Abi>
-int unsupported_quietly(const char* function) {
+int unsupported_in_files(const char* function) {
+  Call<Abi> call(function);
+  call.blame_files();
+  if (call.p.file_errhandler->kind == mpi::Errhandler::Kind::errors_return) note_unsupported(call.p, function);
+  call.fail(mpi::err_unsupported_operation, unsupported_text(function));
+  return call.refuse();
+}
+// The tool interface calls no error handler (15.3.10): a line tells the user.
+template <class Abi>
+int unsupported_in_tools(const char* function) {
   Call<Abi> call(function, anytime);
   note_unsupported(call.p, function);
-  return mpi::err_unsupported_operation;
+  return mpi::t_err_not_supported;
 }
 
 }  // namespace hf::abi

@@ -34,6 +34,14 @@ int comm_call_errhandler(typename Abi::Comm comm, int errorcode) {
   return call_errhandler(call.p, call.function(), {.comm = comm_}, errorcode);
 }
 
+template <class Abi>
+int file_call_errhandler(typename Abi::File fh, int errorcode) {
+  Call<Abi> call("MPI_File_call_errhandler");
+  call.file(fh, "fh");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call_errhandler(call.p, call.function(), {.handler = call.p.file_errhandler}, errorcode);
+}
+
 // A generalized request that is freed before it is complete keeps its number, since MPI_Grequest_complete still has to
 // name it (MPI 5.0, 13.2).
 template <class Abi>

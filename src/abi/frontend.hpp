@@ -62,9 +62,13 @@ class FrontendOf final : public mpi::Frontend {
   }
 
   void call_comm_errhandler(const mpi::Callback& callback, mpi::Comm* comm, int* code) const override {
-    if (!comm) return call_with_null<typename Abi::Comm_errhandler_function, typename Abi::Comm, mpi::Comm>(callback, code);
+    using Function = typename Abi::Comm_errhandler_function;
+    if (!comm) return call_with_null<Function, typename Abi::Comm, mpi::Comm>(callback, code);
     auto lent = handles().template lend<typename Abi::Comm>(*comm);
-    function<typename Abi::Comm_errhandler_function>(callback)(&lent.handle, code);
+    function<Function>(callback)(&lent.handle, code);
+  }
+  void call_file_errhandler(const mpi::Callback& callback, int* code) const override {
+    call_with_null<typename Abi::File_errhandler_function, typename Abi::File, mpi::File>(callback, code);
   }
   void call_session_errhandler(const mpi::Callback& callback, int* code) const override {
     call_with_null<typename Abi::Session_errhandler_function, typename Abi::Session, mpi::Session>(callback, code);

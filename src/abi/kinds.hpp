@@ -8,12 +8,13 @@ namespace hf::mpi {
 struct Comm;
 struct Datatype;
 struct Errhandler;
+struct File;  // there are none: only the null handle is known
 struct Group;
 struct Info;
 struct Message;
 struct Op;
 struct Request;
-struct Session;  // there are none: only the null handle is known
+struct Session;  // as File
 }  // namespace hf::mpi
 
 namespace hf::abi {
@@ -59,6 +60,9 @@ inline constexpr KindFacts facts<mpi::Datatype>{
 template <>
 inline constexpr KindFacts facts<mpi::Op>{
     Kind::op, 0x20, 0x3f, mpi::err_op, "operation", "MPI_OP_NULL"};
+template <>
+inline constexpr KindFacts facts<mpi::File>{
+    Kind::file, 0x118, 0x118, mpi::err_file, "file", "MPI_FILE_NULL"};
 template <>
 inline constexpr KindFacts facts<mpi::Session>{
     Kind::session, 0x120, 0x120, mpi::err_session, "session", "MPI_SESSION_NULL"};

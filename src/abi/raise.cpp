@@ -41,8 +41,16 @@ std::string describe(mpi::Process& p, int code) {
 // The program's function, with the null handle when there is no object.
 void call_function(const mpi::Errhandler& handler, mpi::Comm* comm, int code) {
   const mpi::Callback& function = handler.function;
-  if (handler.owner == mpi::Errhandler::Owner::comm) function.frontend->call_comm_errhandler(function, comm, &code);
-  if (handler.owner == mpi::Errhandler::Owner::session) function.frontend->call_session_errhandler(function, &code);
+  switch (handler.owner) {
+    case mpi::Errhandler::Owner::comm:
+      return function.frontend->call_comm_errhandler(function, comm, &code);
+    case mpi::Errhandler::Owner::file:
+      return function.frontend->call_file_errhandler(function, &code);
+    case mpi::Errhandler::Owner::session:
+      return function.frontend->call_session_errhandler(function, &code);
+    case mpi::Errhandler::Owner::win:
+      return;  // there are no windows, and none is ever blamed
+  }
 }
 
 int handle(mpi::Process& p, const char* function, int code, Blamed to) {

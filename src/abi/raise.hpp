@@ -7,7 +7,7 @@
 
 namespace hf::abi {
 
-// Whose error handler gets an error. Both null: that of the communicator which Process::blame named, else MPI_COMM_SELF's.
+// Whose error handler gets an error. Both null: the communicator's that Process::blame named, else MPI_COMM_SELF's.
 struct Blamed {
   mpi::Comm* comm = nullptr;
   mpi::Errhandler* handler = nullptr;  // not null: this one, although there is no object of which it is the handler
@@ -17,7 +17,7 @@ struct Blamed {
 // every error is fatal that has no `handler`.
 [[gnu::cold]] int raise(mpi::Process& p, const char* function, int code, Blamed blamed);
 
-// MPI_Comm_call_errhandler: the handler is called as for an error in `function`; returns MPI_SUCCESS.
+// MPI_Comm_call_errhandler and its like: the handler is called as for an error in `function`; returns MPI_SUCCESS.
 int call_errhandler(mpi::Process& p, const char* function, Blamed blamed, int code);
 
 // The function was called before MPI_Init or after MPI_Finalize and may not be: one line, and the process ends.

@@ -19,6 +19,7 @@ class Process;
 struct Comm;
 struct Datatype;
 struct Errhandler;
+struct File;
 struct Group;
 struct Info;
 struct Message;
@@ -338,6 +339,8 @@ int win_free_keyval(Process& p, int& win_keyval);
 
 // files
 int file_create_errhandler(Process& p, Callback file_errhandler_fn, Errhandler*& errhandler);
+int file_get_errhandler(Process& p, File* file, Errhandler*& errhandler);
+int file_set_errhandler(Process& p, File* file, Errhandler& errhandler);
 
 // processes
 int comm_disconnect(Process& p, Comm*& comm);

@@ -43,6 +43,7 @@ struct Recorder final : Frontend {
     return remove("type", k);
   }
   void call_comm_errhandler(const Callback&, Comm*, int*) const override {}
+  void call_file_errhandler(const Callback&, int*) const override {}
   void call_session_errhandler(const Callback&, int*) const override {}
   int call_grequest_query(const Callback&, void*, Status&) const override { return 0; }
   int call_grequest_free(const Callback&, void*) const override { return 0; }

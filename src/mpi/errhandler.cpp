@@ -1,5 +1,9 @@
 #include "mpi/errhandler.hpp"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "mpi/api.hpp"
 #include "mpi/process.hpp"
 
@@ -12,6 +16,15 @@ int create(Process& p, Errhandler::Owner owner, const Callback& function, Errhan
   errhandler->kind = Errhandler::Kind::user;
   errhandler->owner = owner;
   errhandler->function = function;
+  return success;
+}
+
+// The new handler of an object, or the default one of its kind.
+int set(Process& p, Errhandler::Owner owner, const char* maker, Errhandler*& current, Errhandler& errhandler) {
+  if (errhandler.kind == Errhandler::Kind::user && errhandler.owner != owner) {
+    return p.explain(err_arg, fmt::format("the error handler was not made by {}", maker));
+  }
+  release(std::exchange(current, retain(&errhandler)));
   return success;
 }
 
@@ -31,17 +44,21 @@ int session_create_errhandler(Process& p, Callback function, Errhandler*& errhan
 }
 
 int comm_set_errhandler(Process& p, Comm& comm, Errhandler& errhandler) {
-  if (errhandler.kind == Errhandler::Kind::user && errhandler.owner != Errhandler::Owner::comm) {
-    return p.explain(err_arg, "the error handler was not made by MPI_Comm_create_errhandler");
-  }
-  Errhandler* old = comm.errhandler;
-  comm.errhandler = retain(&errhandler);
-  release(old);
-  return success;
+  return set(p, Errhandler::Owner::comm, "MPI_Comm_create_errhandler", comm.errhandler, errhandler);
 }
 
 int comm_get_errhandler(Process&, Comm& comm, Errhandler*& errhandler) {
   errhandler = retain(comm.errhandler);
+  return success;
+}
+
+// Of MPI_FILE_NULL: that of files to be opened, and of calls without a file (14.7).
+int file_set_errhandler(Process& p, File*, Errhandler& errhandler) {
+  return set(p, Errhandler::Owner::file, "MPI_File_create_errhandler", p.file_errhandler, errhandler);
+}
+
+int file_get_errhandler(Process& p, File*, Errhandler*& errhandler) {
+  errhandler = retain(p.file_errhandler);
   return success;
 }
 

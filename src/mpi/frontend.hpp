@@ -31,6 +31,7 @@ class Frontend {
   virtual int call_type_copy_attribute(const Callback&, Datatype&, int keyval, void* extra, void* in, void* out, int* flag) const = 0;
   virtual int call_type_delete_attribute(const Callback&, Datatype&, int keyval, void* value, void* extra) const = 0;
   virtual void call_comm_errhandler(const Callback&, Comm*, int* code) const = 0;   // null: MPI_COMM_NULL
+  virtual void call_file_errhandler(const Callback&, int* code) const = 0;          // with MPI_FILE_NULL
   virtual void call_session_errhandler(const Callback&, int* code) const = 0;       // with MPI_SESSION_NULL
   virtual int call_grequest_query(const Callback&, void* extra, Status&) const = 0;
   virtual int call_grequest_free(const Callback&, void* extra) const = 0;

@@ -10,6 +10,7 @@ Process::Process() {
   errors_return.kind = Errhandler::Kind::errors_return;
   for (Errhandler* handler : {&errors_are_fatal, &errors_abort, &errors_return}) handler->predefined = true;
   message_no_proc.predefined = true;
+  file_errhandler = retain(&errors_return);
 }
 
 Process::~Process() = default;

@@ -39,6 +39,8 @@ class Process {
   Errhandler errors_are_fatal, errors_abort, errors_return;
   Message message_no_proc;
 
+  Errhandler* file_errhandler;  // one reference; MPI_FILE_NULL's, at first MPI_ERRORS_RETURN (14.7)
+
   KeyvalTable keyvals;
   PredefinedAttributes predefined_attributes{};
   ErrorCodes error_codes;

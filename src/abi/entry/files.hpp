@@ -17,4 +17,25 @@ int file_create_errhandler(typename Abi::File_errhandler_function* file_errhandl
   return call.result(code);
 }
 
+template <class Abi>
+int file_get_errhandler(typename Abi::File file, typename Abi::Errhandler* errhandler) {
+  Call<Abi> call("MPI_File_get_errhandler");
+  mpi::File* file_ = call.file(file, "file");
+  call.address(errhandler, "errhandler");
+  mpi::Errhandler* errhandler_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::file_get_errhandler(call.p, file_, errhandler_);
+  if (code == mpi::success) call.give(errhandler, errhandler_);
+  return call.result(code);
+}
+
+template <class Abi>
+int file_set_errhandler(typename Abi::File file, typename Abi::Errhandler errhandler) {
+  Call<Abi> call("MPI_File_set_errhandler");
+  mpi::File* file_ = call.file(file, "file");
+  mpi::Errhandler* errhandler_ = call.template object<mpi::Errhandler>(errhandler, "errhandler");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::file_set_errhandler(call.p, file_, *errhandler_));
+}
+
 }  // namespace hf::abi::entry

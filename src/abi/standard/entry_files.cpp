@@ -10,13 +10,13 @@ namespace front = hf::abi::front;
 
 extern "C" {
 
-int PMPI_File_call_errhandler(MPI_File, int) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_call_errhandler");
+int PMPI_File_call_errhandler(MPI_File fh, int errorcode) {
+  return front::file_call_errhandler<Standard>(fh, errorcode);
 }
 HF_WEAK_NAME(MPI_File_call_errhandler);
 
 int PMPI_File_close(MPI_File* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_close");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_close");
 }
 HF_WEAK_NAME(MPI_File_close);
 
@@ -26,439 +26,439 @@ int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn
 HF_WEAK_NAME(MPI_File_create_errhandler);
 
 int PMPI_File_delete(const char* , MPI_Info) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_delete");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_delete");
 }
 HF_WEAK_NAME(MPI_File_delete);
 
 int PMPI_File_get_amode(MPI_File, int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_get_amode");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_get_amode");
 }
 HF_WEAK_NAME(MPI_File_get_amode);
 
 int PMPI_File_get_atomicity(MPI_File, int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_get_atomicity");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_get_atomicity");
 }
 HF_WEAK_NAME(MPI_File_get_atomicity);
 
 int PMPI_File_get_byte_offset(MPI_File, MPI_Offset, MPI_Offset* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_get_byte_offset");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_get_byte_offset");
 }
 HF_WEAK_NAME(MPI_File_get_byte_offset);
 
-int PMPI_File_get_errhandler(MPI_File, MPI_Errhandler* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_get_errhandler");
+int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler* errhandler) {
+  return entry::file_get_errhandler<Standard>(file, errhandler);
 }
 HF_WEAK_NAME(MPI_File_get_errhandler);
 
 int PMPI_File_get_group(MPI_File, MPI_Group* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_get_group");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_get_group");
 }
 HF_WEAK_NAME(MPI_File_get_group);
 
 int PMPI_File_get_info(MPI_File, MPI_Info* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_get_info");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_get_info");
 }
 HF_WEAK_NAME(MPI_File_get_info);
 
 int PMPI_File_get_position(MPI_File, MPI_Offset* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_get_position");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_get_position");
 }
 HF_WEAK_NAME(MPI_File_get_position);
 
 int PMPI_File_get_position_shared(MPI_File, MPI_Offset* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_get_position_shared");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_get_position_shared");
 }
 HF_WEAK_NAME(MPI_File_get_position_shared);
 
 int PMPI_File_get_size(MPI_File, MPI_Offset* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_get_size");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_get_size");
 }
 HF_WEAK_NAME(MPI_File_get_size);
 
 int PMPI_File_get_type_extent(MPI_File, MPI_Datatype, MPI_Aint* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_get_type_extent");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_get_type_extent");
 }
 HF_WEAK_NAME(MPI_File_get_type_extent);
 
 int PMPI_File_get_type_extent_c(MPI_File, MPI_Datatype, MPI_Count* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_get_type_extent_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_get_type_extent_c");
 }
 HF_WEAK_NAME(MPI_File_get_type_extent_c);
 
 int PMPI_File_get_view(MPI_File, MPI_Offset* , MPI_Datatype* , MPI_Datatype* , char* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_get_view");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_get_view");
 }
 HF_WEAK_NAME(MPI_File_get_view);
 
 int PMPI_File_iread(MPI_File, void* , int, MPI_Datatype, MPI_Request* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_iread");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_iread");
 }
 HF_WEAK_NAME(MPI_File_iread);
 
 int PMPI_File_iread_c(MPI_File, void* , MPI_Count, MPI_Datatype, MPI_Request* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_iread_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_iread_c");
 }
 HF_WEAK_NAME(MPI_File_iread_c);
 
 int PMPI_File_iread_all(MPI_File, void* , int, MPI_Datatype, MPI_Request* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_iread_all");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_iread_all");
 }
 HF_WEAK_NAME(MPI_File_iread_all);
 
 int PMPI_File_iread_all_c(MPI_File, void* , MPI_Count, MPI_Datatype, MPI_Request* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_iread_all_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_iread_all_c");
 }
 HF_WEAK_NAME(MPI_File_iread_all_c);
 
 int PMPI_File_iread_at(MPI_File, MPI_Offset, void* , int, MPI_Datatype, MPI_Request* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_iread_at");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_iread_at");
 }
 HF_WEAK_NAME(MPI_File_iread_at);
 
 int PMPI_File_iread_at_c(MPI_File, MPI_Offset, void* , MPI_Count, MPI_Datatype, MPI_Request* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_iread_at_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_iread_at_c");
 }
 HF_WEAK_NAME(MPI_File_iread_at_c);
 
 int PMPI_File_iread_at_all(MPI_File, MPI_Offset, void* , int, MPI_Datatype, MPI_Request* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_iread_at_all");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_iread_at_all");
 }
 HF_WEAK_NAME(MPI_File_iread_at_all);
 
 int PMPI_File_iread_at_all_c(MPI_File, MPI_Offset, void* , MPI_Count, MPI_Datatype, MPI_Request* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_iread_at_all_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_iread_at_all_c");
 }
 HF_WEAK_NAME(MPI_File_iread_at_all_c);
 
 int PMPI_File_iread_shared(MPI_File, void* , int, MPI_Datatype, MPI_Request* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_iread_shared");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_iread_shared");
 }
 HF_WEAK_NAME(MPI_File_iread_shared);
 
 int PMPI_File_iread_shared_c(MPI_File, void* , MPI_Count, MPI_Datatype, MPI_Request* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_iread_shared_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_iread_shared_c");
 }
 HF_WEAK_NAME(MPI_File_iread_shared_c);
 
 int PMPI_File_iwrite(MPI_File, const void* , int, MPI_Datatype, MPI_Request* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_iwrite");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_iwrite");
 }
 HF_WEAK_NAME(MPI_File_iwrite);
 
 int PMPI_File_iwrite_c(MPI_File, const void* , MPI_Count, MPI_Datatype, MPI_Request* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_iwrite_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_iwrite_c");
 }
 HF_WEAK_NAME(MPI_File_iwrite_c);
 
 int PMPI_File_iwrite_all(MPI_File, const void* , int, MPI_Datatype, MPI_Request* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_iwrite_all");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_iwrite_all");
 }
 HF_WEAK_NAME(MPI_File_iwrite_all);
 
 int PMPI_File_iwrite_all_c(MPI_File, const void* , MPI_Count, MPI_Datatype, MPI_Request* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_iwrite_all_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_iwrite_all_c");
 }
 HF_WEAK_NAME(MPI_File_iwrite_all_c);
 
 int PMPI_File_iwrite_at(MPI_File, MPI_Offset, const void* , int, MPI_Datatype, MPI_Request* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_iwrite_at");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_iwrite_at");
 }
 HF_WEAK_NAME(MPI_File_iwrite_at);
 
 int PMPI_File_iwrite_at_c(MPI_File, MPI_Offset, const void* , MPI_Count, MPI_Datatype, MPI_Request* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_iwrite_at_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_iwrite_at_c");
 }
 HF_WEAK_NAME(MPI_File_iwrite_at_c);
 
 int PMPI_File_iwrite_at_all(MPI_File, MPI_Offset, const void* , int, MPI_Datatype, MPI_Request* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_iwrite_at_all");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_iwrite_at_all");
 }
 HF_WEAK_NAME(MPI_File_iwrite_at_all);
 
 int PMPI_File_iwrite_at_all_c(MPI_File, MPI_Offset, const void* , MPI_Count, MPI_Datatype, MPI_Request* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_iwrite_at_all_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_iwrite_at_all_c");
 }
 HF_WEAK_NAME(MPI_File_iwrite_at_all_c);
 
 int PMPI_File_iwrite_shared(MPI_File, const void* , int, MPI_Datatype, MPI_Request* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_iwrite_shared");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_iwrite_shared");
 }
 HF_WEAK_NAME(MPI_File_iwrite_shared);
 
 int PMPI_File_iwrite_shared_c(MPI_File, const void* , MPI_Count, MPI_Datatype, MPI_Request* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_iwrite_shared_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_iwrite_shared_c");
 }
 HF_WEAK_NAME(MPI_File_iwrite_shared_c);
 
 int PMPI_File_open(MPI_Comm, const char* , int, MPI_Info, MPI_File* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_open");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_open");
 }
 HF_WEAK_NAME(MPI_File_open);
 
 int PMPI_File_preallocate(MPI_File, MPI_Offset) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_preallocate");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_preallocate");
 }
 HF_WEAK_NAME(MPI_File_preallocate);
 
 int PMPI_File_read(MPI_File, void* , int, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read");
 }
 HF_WEAK_NAME(MPI_File_read);
 
 int PMPI_File_read_c(MPI_File, void* , MPI_Count, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read_c");
 }
 HF_WEAK_NAME(MPI_File_read_c);
 
 int PMPI_File_read_all(MPI_File, void* , int, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read_all");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read_all");
 }
 HF_WEAK_NAME(MPI_File_read_all);
 
 int PMPI_File_read_all_c(MPI_File, void* , MPI_Count, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read_all_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read_all_c");
 }
 HF_WEAK_NAME(MPI_File_read_all_c);
 
 int PMPI_File_read_all_begin(MPI_File, void* , int, MPI_Datatype) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read_all_begin");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read_all_begin");
 }
 HF_WEAK_NAME(MPI_File_read_all_begin);
 
 int PMPI_File_read_all_begin_c(MPI_File, void* , MPI_Count, MPI_Datatype) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read_all_begin_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read_all_begin_c");
 }
 HF_WEAK_NAME(MPI_File_read_all_begin_c);
 
 int PMPI_File_read_all_end(MPI_File, void* , MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read_all_end");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read_all_end");
 }
 HF_WEAK_NAME(MPI_File_read_all_end);
 
 int PMPI_File_read_at(MPI_File, MPI_Offset, void* , int, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read_at");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read_at");
 }
 HF_WEAK_NAME(MPI_File_read_at);
 
 int PMPI_File_read_at_c(MPI_File, MPI_Offset, void* , MPI_Count, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read_at_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read_at_c");
 }
 HF_WEAK_NAME(MPI_File_read_at_c);
 
 int PMPI_File_read_at_all(MPI_File, MPI_Offset, void* , int, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read_at_all");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read_at_all");
 }
 HF_WEAK_NAME(MPI_File_read_at_all);
 
 int PMPI_File_read_at_all_c(MPI_File, MPI_Offset, void* , MPI_Count, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read_at_all_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read_at_all_c");
 }
 HF_WEAK_NAME(MPI_File_read_at_all_c);
 
 int PMPI_File_read_at_all_begin(MPI_File, MPI_Offset, void* , int, MPI_Datatype) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read_at_all_begin");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read_at_all_begin");
 }
 HF_WEAK_NAME(MPI_File_read_at_all_begin);
 
 int PMPI_File_read_at_all_begin_c(MPI_File, MPI_Offset, void* , MPI_Count, MPI_Datatype) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read_at_all_begin_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read_at_all_begin_c");
 }
 HF_WEAK_NAME(MPI_File_read_at_all_begin_c);
 
 int PMPI_File_read_at_all_end(MPI_File, void* , MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read_at_all_end");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read_at_all_end");
 }
 HF_WEAK_NAME(MPI_File_read_at_all_end);
 
 int PMPI_File_read_ordered(MPI_File, void* , int, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read_ordered");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read_ordered");
 }
 HF_WEAK_NAME(MPI_File_read_ordered);
 
 int PMPI_File_read_ordered_c(MPI_File, void* , MPI_Count, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read_ordered_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read_ordered_c");
 }
 HF_WEAK_NAME(MPI_File_read_ordered_c);
 
 int PMPI_File_read_ordered_begin(MPI_File, void* , int, MPI_Datatype) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read_ordered_begin");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read_ordered_begin");
 }
 HF_WEAK_NAME(MPI_File_read_ordered_begin);
 
 int PMPI_File_read_ordered_begin_c(MPI_File, void* , MPI_Count, MPI_Datatype) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read_ordered_begin_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read_ordered_begin_c");
 }
 HF_WEAK_NAME(MPI_File_read_ordered_begin_c);
 
 int PMPI_File_read_ordered_end(MPI_File, void* , MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read_ordered_end");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read_ordered_end");
 }
 HF_WEAK_NAME(MPI_File_read_ordered_end);
 
 int PMPI_File_read_shared(MPI_File, void* , int, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read_shared");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read_shared");
 }
 HF_WEAK_NAME(MPI_File_read_shared);
 
 int PMPI_File_read_shared_c(MPI_File, void* , MPI_Count, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_read_shared_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_read_shared_c");
 }
 HF_WEAK_NAME(MPI_File_read_shared_c);
 
 int PMPI_File_seek(MPI_File, MPI_Offset, int) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_seek");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_seek");
 }
 HF_WEAK_NAME(MPI_File_seek);
 
 int PMPI_File_seek_shared(MPI_File, MPI_Offset, int) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_seek_shared");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_seek_shared");
 }
 HF_WEAK_NAME(MPI_File_seek_shared);
 
 int PMPI_File_set_atomicity(MPI_File, int) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_set_atomicity");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_set_atomicity");
 }
 HF_WEAK_NAME(MPI_File_set_atomicity);
 
-int PMPI_File_set_errhandler(MPI_File, MPI_Errhandler) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_set_errhandler");
+int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler) {
+  return entry::file_set_errhandler<Standard>(file, errhandler);
 }
 HF_WEAK_NAME(MPI_File_set_errhandler);
 
 int PMPI_File_set_info(MPI_File, MPI_Info) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_set_info");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_set_info");
 }
 HF_WEAK_NAME(MPI_File_set_info);
 
 int PMPI_File_set_size(MPI_File, MPI_Offset) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_set_size");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_set_size");
 }
 HF_WEAK_NAME(MPI_File_set_size);
 
 int PMPI_File_set_view(MPI_File, MPI_Offset, MPI_Datatype, MPI_Datatype, const char* , MPI_Info) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_set_view");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_set_view");
 }
 HF_WEAK_NAME(MPI_File_set_view);
 
 int PMPI_File_sync(MPI_File) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_sync");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_sync");
 }
 HF_WEAK_NAME(MPI_File_sync);
 
 int PMPI_File_write(MPI_File, const void* , int, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write");
 }
 HF_WEAK_NAME(MPI_File_write);
 
 int PMPI_File_write_c(MPI_File, const void* , MPI_Count, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write_c");
 }
 HF_WEAK_NAME(MPI_File_write_c);
 
 int PMPI_File_write_all(MPI_File, const void* , int, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write_all");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write_all");
 }
 HF_WEAK_NAME(MPI_File_write_all);
 
 int PMPI_File_write_all_c(MPI_File, const void* , MPI_Count, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write_all_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write_all_c");
 }
 HF_WEAK_NAME(MPI_File_write_all_c);
 
 int PMPI_File_write_all_begin(MPI_File, const void* , int, MPI_Datatype) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write_all_begin");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write_all_begin");
 }
 HF_WEAK_NAME(MPI_File_write_all_begin);
 
 int PMPI_File_write_all_begin_c(MPI_File, const void* , MPI_Count, MPI_Datatype) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write_all_begin_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write_all_begin_c");
 }
 HF_WEAK_NAME(MPI_File_write_all_begin_c);
 
 int PMPI_File_write_all_end(MPI_File, const void* , MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write_all_end");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write_all_end");
 }
 HF_WEAK_NAME(MPI_File_write_all_end);
 
 int PMPI_File_write_at(MPI_File, MPI_Offset, const void* , int, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write_at");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write_at");
 }
 HF_WEAK_NAME(MPI_File_write_at);
 
 int PMPI_File_write_at_c(MPI_File, MPI_Offset, const void* , MPI_Count, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write_at_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write_at_c");
 }
 HF_WEAK_NAME(MPI_File_write_at_c);
 
 int PMPI_File_write_at_all(MPI_File, MPI_Offset, const void* , int, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write_at_all");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write_at_all");
 }
 HF_WEAK_NAME(MPI_File_write_at_all);
 
 int PMPI_File_write_at_all_c(MPI_File, MPI_Offset, const void* , MPI_Count, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write_at_all_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write_at_all_c");
 }
 HF_WEAK_NAME(MPI_File_write_at_all_c);
 
 int PMPI_File_write_at_all_begin(MPI_File, MPI_Offset, const void* , int, MPI_Datatype) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write_at_all_begin");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write_at_all_begin");
 }
 HF_WEAK_NAME(MPI_File_write_at_all_begin);
 
 int PMPI_File_write_at_all_begin_c(MPI_File, MPI_Offset, const void* , MPI_Count, MPI_Datatype) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write_at_all_begin_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write_at_all_begin_c");
 }
 HF_WEAK_NAME(MPI_File_write_at_all_begin_c);
 
 int PMPI_File_write_at_all_end(MPI_File, const void* , MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write_at_all_end");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write_at_all_end");
 }
 HF_WEAK_NAME(MPI_File_write_at_all_end);
 
 int PMPI_File_write_ordered(MPI_File, const void* , int, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write_ordered");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write_ordered");
 }
 HF_WEAK_NAME(MPI_File_write_ordered);
 
 int PMPI_File_write_ordered_c(MPI_File, const void* , MPI_Count, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write_ordered_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write_ordered_c");
 }
 HF_WEAK_NAME(MPI_File_write_ordered_c);
 
 int PMPI_File_write_ordered_begin(MPI_File, const void* , int, MPI_Datatype) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write_ordered_begin");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write_ordered_begin");
 }
 HF_WEAK_NAME(MPI_File_write_ordered_begin);
 
 int PMPI_File_write_ordered_begin_c(MPI_File, const void* , MPI_Count, MPI_Datatype) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write_ordered_begin_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write_ordered_begin_c");
 }
 HF_WEAK_NAME(MPI_File_write_ordered_begin_c);
 
 int PMPI_File_write_ordered_end(MPI_File, const void* , MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write_ordered_end");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write_ordered_end");
 }
 HF_WEAK_NAME(MPI_File_write_ordered_end);
 
 int PMPI_File_write_shared(MPI_File, const void* , int, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write_shared");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write_shared");
 }
 HF_WEAK_NAME(MPI_File_write_shared);
 
 int PMPI_File_write_shared_c(MPI_File, const void* , MPI_Count, MPI_Datatype, MPI_Status* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_File_write_shared_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_File_write_shared_c");
 }
 HF_WEAK_NAME(MPI_File_write_shared_c);
 
 int PMPI_Register_datarep(const char* , MPI_Datarep_conversion_function* , MPI_Datarep_conversion_function* ,
     MPI_Datarep_extent_function* , void* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_Register_datarep");
+  return hf::abi::unsupported_in_files<Standard>("MPI_Register_datarep");
 }
 HF_WEAK_NAME(MPI_Register_datarep);
 
 int PMPI_Register_datarep_c(const char* , MPI_Datarep_conversion_function_c* , MPI_Datarep_conversion_function_c* ,
     MPI_Datarep_extent_function* , void* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_Register_datarep_c");
+  return hf::abi::unsupported_in_files<Standard>("MPI_Register_datarep_c");
 }
 HF_WEAK_NAME(MPI_Register_datarep_c);
 

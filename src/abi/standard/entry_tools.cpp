@@ -9,261 +9,261 @@ namespace front = hf::abi::front;
 extern "C" {
 
 int PMPI_T_category_changed(int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_category_changed");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_category_changed");
 }
 HF_WEAK_NAME(MPI_T_category_changed);
 
 int PMPI_T_category_get_categories(int, int, int[]) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_category_get_categories");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_category_get_categories");
 }
 HF_WEAK_NAME(MPI_T_category_get_categories);
 
 int PMPI_T_category_get_cvars(int, int, int[]) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_category_get_cvars");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_category_get_cvars");
 }
 HF_WEAK_NAME(MPI_T_category_get_cvars);
 
 int PMPI_T_category_get_events(int, int, int[]) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_category_get_events");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_category_get_events");
 }
 HF_WEAK_NAME(MPI_T_category_get_events);
 
 int PMPI_T_category_get_index(const char* , int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_category_get_index");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_category_get_index");
 }
 HF_WEAK_NAME(MPI_T_category_get_index);
 
 int PMPI_T_category_get_info(int, char* , int* , char* , int* , int* , int* , int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_category_get_info");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_category_get_info");
 }
 HF_WEAK_NAME(MPI_T_category_get_info);
 
 int PMPI_T_category_get_num(int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_category_get_num");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_category_get_num");
 }
 HF_WEAK_NAME(MPI_T_category_get_num);
 
 int PMPI_T_category_get_num_events(int, int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_category_get_num_events");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_category_get_num_events");
 }
 HF_WEAK_NAME(MPI_T_category_get_num_events);
 
 int PMPI_T_category_get_pvars(int, int, int[]) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_category_get_pvars");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_category_get_pvars");
 }
 HF_WEAK_NAME(MPI_T_category_get_pvars);
 
 int PMPI_T_cvar_get_index(const char* , int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_cvar_get_index");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_cvar_get_index");
 }
 HF_WEAK_NAME(MPI_T_cvar_get_index);
 
 int PMPI_T_cvar_get_info(int, char* , int* , int* , MPI_Datatype* , MPI_T_enum* , char* , int* , int* , int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_cvar_get_info");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_cvar_get_info");
 }
 HF_WEAK_NAME(MPI_T_cvar_get_info);
 
 int PMPI_T_cvar_get_num(int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_cvar_get_num");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_cvar_get_num");
 }
 HF_WEAK_NAME(MPI_T_cvar_get_num);
 
 int PMPI_T_cvar_handle_alloc(int, void* , MPI_T_cvar_handle* , int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_cvar_handle_alloc");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_cvar_handle_alloc");
 }
 HF_WEAK_NAME(MPI_T_cvar_handle_alloc);
 
 int PMPI_T_cvar_handle_free(MPI_T_cvar_handle* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_cvar_handle_free");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_cvar_handle_free");
 }
 HF_WEAK_NAME(MPI_T_cvar_handle_free);
 
 int PMPI_T_cvar_read(MPI_T_cvar_handle, void* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_cvar_read");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_cvar_read");
 }
 HF_WEAK_NAME(MPI_T_cvar_read);
 
 int PMPI_T_cvar_write(MPI_T_cvar_handle, const void* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_cvar_write");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_cvar_write");
 }
 HF_WEAK_NAME(MPI_T_cvar_write);
 
 int PMPI_T_enum_get_info(MPI_T_enum, int* , char* , int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_enum_get_info");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_enum_get_info");
 }
 HF_WEAK_NAME(MPI_T_enum_get_info);
 
 int PMPI_T_enum_get_item(MPI_T_enum, int, int* , char* , int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_enum_get_item");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_enum_get_item");
 }
 HF_WEAK_NAME(MPI_T_enum_get_item);
 
 int PMPI_T_event_callback_get_info(MPI_T_event_registration, MPI_T_cb_safety, MPI_Info* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_event_callback_get_info");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_event_callback_get_info");
 }
 HF_WEAK_NAME(MPI_T_event_callback_get_info);
 
 int PMPI_T_event_callback_set_info(MPI_T_event_registration, MPI_T_cb_safety, MPI_Info) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_event_callback_set_info");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_event_callback_set_info");
 }
 HF_WEAK_NAME(MPI_T_event_callback_set_info);
 
 int PMPI_T_event_copy(MPI_T_event_instance, void* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_event_copy");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_event_copy");
 }
 HF_WEAK_NAME(MPI_T_event_copy);
 
 int PMPI_T_event_get_index(const char* , int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_event_get_index");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_event_get_index");
 }
 HF_WEAK_NAME(MPI_T_event_get_index);
 
 int PMPI_T_event_get_info(int, char* , int* , int* , MPI_Datatype[], MPI_Aint[], int* , MPI_T_enum* , MPI_Info* ,
     char* , int* , int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_event_get_info");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_event_get_info");
 }
 HF_WEAK_NAME(MPI_T_event_get_info);
 
 int PMPI_T_event_get_num(int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_event_get_num");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_event_get_num");
 }
 HF_WEAK_NAME(MPI_T_event_get_num);
 
 int PMPI_T_event_get_source(MPI_T_event_instance, int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_event_get_source");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_event_get_source");
 }
 HF_WEAK_NAME(MPI_T_event_get_source);
 
 int PMPI_T_event_get_timestamp(MPI_T_event_instance, MPI_Count* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_event_get_timestamp");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_event_get_timestamp");
 }
 HF_WEAK_NAME(MPI_T_event_get_timestamp);
 
 int PMPI_T_event_handle_alloc(int, void* , MPI_Info, MPI_T_event_registration* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_event_handle_alloc");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_event_handle_alloc");
 }
 HF_WEAK_NAME(MPI_T_event_handle_alloc);
 
 int PMPI_T_event_handle_free(MPI_T_event_registration, void* , MPI_T_event_free_cb_function) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_event_handle_free");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_event_handle_free");
 }
 HF_WEAK_NAME(MPI_T_event_handle_free);
 
 int PMPI_T_event_handle_get_info(MPI_T_event_registration, MPI_Info* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_event_handle_get_info");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_event_handle_get_info");
 }
 HF_WEAK_NAME(MPI_T_event_handle_get_info);
 
 int PMPI_T_event_handle_set_info(MPI_T_event_registration, MPI_Info) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_event_handle_set_info");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_event_handle_set_info");
 }
 HF_WEAK_NAME(MPI_T_event_handle_set_info);
 
 int PMPI_T_event_read(MPI_T_event_instance, int, void* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_event_read");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_event_read");
 }
 HF_WEAK_NAME(MPI_T_event_read);
 
 int PMPI_T_event_register_callback(MPI_T_event_registration, MPI_T_cb_safety, MPI_Info, void* ,
     MPI_T_event_cb_function) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_event_register_callback");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_event_register_callback");
 }
 HF_WEAK_NAME(MPI_T_event_register_callback);
 
 int PMPI_T_event_set_dropped_handler(MPI_T_event_registration, MPI_T_event_dropped_cb_function) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_event_set_dropped_handler");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_event_set_dropped_handler");
 }
 HF_WEAK_NAME(MPI_T_event_set_dropped_handler);
 
 int PMPI_T_finalize() {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_finalize");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_finalize");
 }
 HF_WEAK_NAME(MPI_T_finalize);
 
 int PMPI_T_init_thread(int, int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_init_thread");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_init_thread");
 }
 HF_WEAK_NAME(MPI_T_init_thread);
 
 int PMPI_T_pvar_get_index(const char* , int, int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_pvar_get_index");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_pvar_get_index");
 }
 HF_WEAK_NAME(MPI_T_pvar_get_index);
 
 int PMPI_T_pvar_get_info(int, char* , int* , int* , int* , MPI_Datatype* , MPI_T_enum* , char* , int* , int* , int* ,
     int* , int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_pvar_get_info");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_pvar_get_info");
 }
 HF_WEAK_NAME(MPI_T_pvar_get_info);
 
 int PMPI_T_pvar_get_num(int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_pvar_get_num");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_pvar_get_num");
 }
 HF_WEAK_NAME(MPI_T_pvar_get_num);
 
 int PMPI_T_pvar_handle_alloc(MPI_T_pvar_session, int, void* , MPI_T_pvar_handle* , int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_pvar_handle_alloc");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_pvar_handle_alloc");
 }
 HF_WEAK_NAME(MPI_T_pvar_handle_alloc);
 
 int PMPI_T_pvar_handle_free(MPI_T_pvar_session, MPI_T_pvar_handle* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_pvar_handle_free");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_pvar_handle_free");
 }
 HF_WEAK_NAME(MPI_T_pvar_handle_free);
 
 int PMPI_T_pvar_read(MPI_T_pvar_session, MPI_T_pvar_handle, void* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_pvar_read");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_pvar_read");
 }
 HF_WEAK_NAME(MPI_T_pvar_read);
 
 int PMPI_T_pvar_readreset(MPI_T_pvar_session, MPI_T_pvar_handle, void* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_pvar_readreset");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_pvar_readreset");
 }
 HF_WEAK_NAME(MPI_T_pvar_readreset);
 
 int PMPI_T_pvar_reset(MPI_T_pvar_session, MPI_T_pvar_handle) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_pvar_reset");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_pvar_reset");
 }
 HF_WEAK_NAME(MPI_T_pvar_reset);
 
 int PMPI_T_pvar_session_create(MPI_T_pvar_session* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_pvar_session_create");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_pvar_session_create");
 }
 HF_WEAK_NAME(MPI_T_pvar_session_create);
 
 int PMPI_T_pvar_session_free(MPI_T_pvar_session* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_pvar_session_free");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_pvar_session_free");
 }
 HF_WEAK_NAME(MPI_T_pvar_session_free);
 
 int PMPI_T_pvar_start(MPI_T_pvar_session, MPI_T_pvar_handle) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_pvar_start");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_pvar_start");
 }
 HF_WEAK_NAME(MPI_T_pvar_start);
 
 int PMPI_T_pvar_stop(MPI_T_pvar_session, MPI_T_pvar_handle) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_pvar_stop");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_pvar_stop");
 }
 HF_WEAK_NAME(MPI_T_pvar_stop);
 
 int PMPI_T_pvar_write(MPI_T_pvar_session, MPI_T_pvar_handle, const void* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_pvar_write");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_pvar_write");
 }
 HF_WEAK_NAME(MPI_T_pvar_write);
 
 int PMPI_T_source_get_info(int, char* , int* , char* , int* , MPI_T_source_order* , MPI_Count* , MPI_Count* ,
     MPI_Info* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_source_get_info");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_source_get_info");
 }
 HF_WEAK_NAME(MPI_T_source_get_info);
 
 int PMPI_T_source_get_num(int* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_source_get_num");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_source_get_num");
 }
 HF_WEAK_NAME(MPI_T_source_get_num);
 
 int PMPI_T_source_get_timestamp(int, MPI_Count* ) {
-  return hf::abi::unsupported_quietly<Standard>("MPI_T_source_get_timestamp");
+  return hf::abi::unsupported_in_tools<Standard>("MPI_T_source_get_timestamp");
 }
 HF_WEAK_NAME(MPI_T_source_get_timestamp);
 
