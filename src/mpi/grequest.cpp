@@ -44,7 +44,7 @@ int grequest_complete(Process& p, Request*& request) {
   if (generalized.complete) return p.explain(err_request, "MPI_Grequest_complete of a request that is complete already");
   generalized.complete = true;
   if (!request->freed) return success;
-  p.sweep_buried();
+  p.drop_buried(request);
   request = nullptr;
   return success;
 }

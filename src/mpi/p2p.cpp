@@ -24,7 +24,6 @@ int nonblocking_send(Process& p, const void* buf, Count count, Datatype& type, i
                      Request*& request) {
   if (int code = check_buffer(p, buf, count, type)) return code;
   if (int code = check_destination(p, dest, tag, comm)) return code;
-  if (p.has_buried()) p.sweep_buried();
   auto made = std::make_unique<SendRequest>();
   made->kind = Request::Kind::send;
   made->comm = retain(&comm);
@@ -114,7 +113,6 @@ int recv(Process& p, void* buf, Count count, Datatype& type, int source, int tag
 int irecv(Process& p, void* buf, Count count, Datatype& type, int source, int tag, Comm& comm, Request*& request) {
   if (int code = check_buffer(p, buf, count, type)) return code;
   if (int code = check_source(p, source, tag, comm)) return code;
-  if (p.has_buried()) p.sweep_buried();
   RecvRequest* made = new RecvRequest;
   made->kind = Request::Kind::recv;
   made->comm = retain(&comm);

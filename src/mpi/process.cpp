@@ -1,5 +1,7 @@
 #include "mpi/process.hpp"
 
+#include <algorithm>
+
 #include "mpi/request.hpp"
 
 namespace hf::mpi {
@@ -33,20 +35,31 @@ Comm* Process::take_blamed() { return std::exchange(blamed_, nullptr); }
 void Process::bury(Request* request) {
   request->freed = true;
   buried_.push_back(request);
+  if (buried_.size() >= sweep_at_) sweep_buried();
 }
 
 void Process::sweep_buried() {
   for (std::size_t i = 0; i < buried_.size();) {
-    Request* request = buried_[i];
-    if (!request->done()) {
+    if (buried_[i]->done()) {
+      drop_buried_at(i);
+    } else {
       ++i;
-      continue;
     }
-    buried_[i] = buried_.back();
-    buried_.pop_back();
-    request->retire(*this);
-    release(request);
   }
+  sweep_at_ = std::max(sweep_at_least, 2 * buried_.size());
+}
+
+void Process::drop_buried(Request* request) {
+  auto at = std::ranges::find(buried_, request);
+  if (at != buried_.end()) drop_buried_at(static_cast<std::size_t>(at - buried_.begin()));
+}
+
+void Process::drop_buried_at(std::size_t index) {
+  Request* request = buried_[index];
+  buried_[index] = buried_.back();
+  buried_.pop_back();
+  request->retire(*this);
+  release(request);
 }
 
 }  // namespace hf::mpi

@@ -59,15 +59,19 @@ class Process {
 
   FortranAbi fortran;
 
-  // Requests freed by the program while active, kept until their operation is done.
+  // Requests freed by the program while active, kept until their operation is done. They are looked at when their number has
+  // doubled since they were last, so that each costs a constant, and at the latest in MPI_Finalize.
   void bury(Request* request);  // takes the program's reference
   void sweep_buried();          // drops those that are done
-  bool has_buried() const { return !buried_.empty(); }
+  void drop_buried(Request* request);  // this one, which is done
 
  private:
   std::string explanation_;
   Comm* blamed_ = nullptr;
+  void drop_buried_at(std::size_t index);
+  static constexpr std::size_t sweep_at_least = 64;
   std::vector<Request*> buried_;
+  std::size_t sweep_at_ = sweep_at_least;
 };
 
 }  // namespace hf::mpi

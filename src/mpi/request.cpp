@@ -9,7 +9,6 @@ namespace hf::mpi {
 
 int request_free(Process& p, Request*& request) {
   if (!request) return p.explain(err_request, "MPI_Request_free of MPI_REQUEST_NULL");
-  if (p.has_buried()) p.sweep_buried();
   Request* freed = std::exchange(request, nullptr);
   if (is_live(freed)) {
     if (!freed->done()) {
