@@ -42,7 +42,7 @@ void drain(Process& p, BufferSpace& space) {
   space.sweep();
 }
 
-void hand_back(const BufferSpace* space, void* buffer_addr, Count& size) {
+void hand_back(const std::shared_ptr<BufferSpace>& space, void* buffer_addr, Count& size) {
   *static_cast<void**>(buffer_addr) = space ? space->buffer() : nullptr;
   size = space && space->buffer() != buffer_automatic ? space->size() : 0;
 }
@@ -66,7 +66,7 @@ int buffer_attach(Process& p, void* buffer, Count size) {
 
 int buffer_detach(Process& p, void* buffer_addr, Count& size) {
   if (p.buffers.process) drain(p, *p.buffers.process);
-  hand_back(p.buffers.process.get(), buffer_addr, size);
+  hand_back(p.buffers.process, buffer_addr, size);
   p.buffers.process.reset();
   return success;
 }
@@ -85,16 +85,7 @@ int comm_attach_buffer(Process& p, Comm& comm, void* buffer, Count size) {
 }
 
 int comm_detach_buffer(Process& p, Comm& comm, void* buffer_addr, Count& size) {
-  OfComm* entry = entry_of(p, comm);
-  if (!entry) {
-    hand_back(nullptr, buffer_addr, size);
-    return success;
-  }
-  drain(p, *entry->second);
-  hand_back(entry->second.get(), buffer_addr, size);
-  Comm* owner = entry->first;
-  std::erase_if(p.buffers.of_comm, [&](const OfComm& e) { return e.first == owner; });
-  release(owner);
+  hand_back(detach_buffer(p, comm), buffer_addr, size);
   return success;
 }
 
@@ -106,6 +97,16 @@ int comm_flush_buffer(Process& p, Comm& comm) {
 int comm_iflush_buffer(Process& p, Comm& comm, Request*& request) {
   OfComm* entry = entry_of(p, comm);
   return iflush(entry ? entry->second : nullptr, request);
+}
+
+std::shared_ptr<BufferSpace> detach_buffer(Process& p, Comm& comm) {
+  OfComm* entry = entry_of(p, comm);
+  if (!entry) return nullptr;
+  drain(p, *entry->second);
+  auto space = std::move(entry->second);
+  std::erase_if(p.buffers.of_comm, [&](const OfComm& e) { return e.first == &comm; });
+  release(&comm);
+  return space;
 }
 
 void flush_all_buffers(Process& p) {

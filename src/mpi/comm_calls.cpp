@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "mpi/api.hpp"
+#include "mpi/buffered_calls.hpp"
 #include "mpi/comm_hints.hpp"
 #include "mpi/process.hpp"
 
@@ -106,10 +107,12 @@ int comm_get_info(Process&, Comm& comm, Info*& info_used) {
   return success;
 }
 
-// The object lives until the last operation on it is complete (MPI 5.0, 7.4.3).
+// The object lives until the last operation on it is complete (MPI 5.0, 7.4.3). A buffer attached to it is the program's
+// again afterwards.
 int comm_free(Process& p, Comm*& comm) {
   if (comm->predefined) return refuse_predefined(p, *comm, "freed");
   if (int code = delete_attributes(p, *comm)) return code;
+  detach_buffer(p, *comm);
   release(comm);
   comm = nullptr;
   return success;

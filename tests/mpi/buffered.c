@@ -26,6 +26,26 @@ static void send_all(int count, int round, MPI_Comm comm) {
   }
 }
 
+/* Freeing a communicator waits for the messages in its buffer; the memory is ours again. */
+static void free_with_buffer(int (*give_up)(MPI_Comm*)) {
+  const int bytes = ints * (int)sizeof(int) + MPI_BSEND_OVERHEAD;
+  MPI_Request requests[2];
+  MPI_Comm comm;
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  char* space = malloc((size_t)bytes);
+  OK(MPI_Comm_attach_buffer(comm, space, bytes));
+  OK(MPI_Irecv(in, ints, MPI_INT, previous_rank(), 4, comm, &requests[0]));
+  fill(out, sizeof out, (unsigned)world_rank);
+  OK(MPI_Bsend(out, ints, MPI_INT, next_rank(), 4, comm));
+  OK(MPI_Comm_iflush_buffer(comm, &requests[1]));
+  OK(give_up(&comm));
+  CHECK(comm == MPI_COMM_NULL);
+  memset(space, 0xff, (size_t)bytes);
+  free(space);
+  OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+  CHECK(holds(in, sizeof in, (unsigned)previous_rank()));
+}
+
 int main(int argc, char** argv) {
   const size_t one = ints * sizeof(int) + MPI_BSEND_OVERHEAD;
   char *space = malloc(messages * one), *other = malloc(messages * one);
@@ -94,5 +114,7 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_free(&comm));
   free(space);
   free(other);
+  free_with_buffer(MPI_Comm_free);
+  free_with_buffer(MPI_Comm_disconnect);
   return end();
 }
