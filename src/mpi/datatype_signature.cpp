@@ -76,6 +76,18 @@ Count elements_within(const Node& node, Count bytes, bool& exact) {
   return elements;
 }
 
+Count bytes_of_first(const Node& node, Count elements) {
+  if (elements == node.elements) return node.bytes;
+  if (node.is_run()) return elements * node.element.native_size();
+  if (node.child) {
+    const Count whole = elements / node.child->elements;
+    return whole * node.child->bytes + bytes_of_first(*node.child, elements % node.child->elements);
+  }
+  std::size_t i = 0;
+  for (; elements >= node.children[i]->elements; ++i) elements -= node.children[i]->elements;
+  return node.begins[i] + bytes_of_first(*node.children[i], elements);
+}
+
 const Element* only_element(const NodePtr& node) {
   if (!node) return nullptr;
   if (node->is_run()) return &node->element;

@@ -44,6 +44,8 @@ NodePtr list(const std::vector<NodePtr>& items);
 
 // Whole elements in the first `bytes` bytes; `exact` tells whether they end there. bytes <= node.bytes.
 Count elements_within(const Node& node, Count bytes, bool& exact);
+// The reverse: what the first `elements` elements take, in bytes. elements <= node.elements.
+Count bytes_of_first(const Node& node, Count elements);
 // The basic kind that all elements have in common, or null.
 const Element* only_element(const NodePtr& node);
 

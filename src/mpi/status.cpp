@@ -2,6 +2,7 @@
 #include "mpi/status.hpp"
 
 #include "mpi/api.hpp"
+#include "mpi/datatype_body.hpp"
 #include "mpi/p2p_check.hpp"
 #include "mpi/process.hpp"
 
@@ -26,10 +27,13 @@ int status_set_cancelled(Process&, Status& status, int flag) {
   return success;
 }
 
+// As many basic elements as MPI_Get_elements is to find: in a type without any, none.
 int status_set_elements(Process& p, Status& status, Datatype& type, Count count) {
   Count bytes = 0;
-  if (count < 0 || __builtin_mul_overflow(count, type.size, &bytes)) {
-    return p.explain(err_count, fmt::format("{} elements of {} bytes cannot be the count of a status", count, type.size));
+  const signature::Node* node = type.body->shape.signature.get();
+  if (count < 0 || (node && __builtin_mul_overflow(count / node->elements, type.size, &bytes)) ||
+      (node && __builtin_add_overflow(bytes, signature::bytes_of_first(*node, count % node->elements), &bytes))) {
+    return p.explain(err_count, fmt::format("{} elements cannot be the count of a status", count));
   }
   status.bytes = bytes;
   return success;

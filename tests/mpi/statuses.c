@@ -1,6 +1,31 @@
 /* Reading and writing statuses; MPI_Get_count and its undefined results. */
 #include "check.h"
 
+/* MPI_Status_set_elements counts basic elements, as MPI_Get_elements does. */
+static void set_elements(void) {
+  MPI_Datatype three, mixed, vector;
+  MPI_Aint displacements[3] = {0, 8, 24};
+  int lengths[3] = {1, 2, 3}, count;
+  OK(MPI_Type_contiguous(3, MPI_INT, &three));
+  MPI_Datatype types[3] = {MPI_DOUBLE, MPI_SHORT, three};
+  OK(MPI_Type_create_struct(3, lengths, displacements, types, &mixed));
+  OK(MPI_Type_vector(2, 2, 3, mixed, &vector));
+  MPI_Datatype all[3] = {three, mixed, vector};
+  const int elements[3] = {3, 12, 48};
+  for (int t = 0; t < 3; ++t) {
+    for (int n = 0; n < 3 * elements[t]; ++n) {
+      MPI_Status status;
+      memset(&status, 0, sizeof status);
+      OK(MPI_Status_set_elements(&status, all[t], n));
+      OK(MPI_Get_elements(&status, all[t], &count));
+      CHECK_INT(n, count);
+      OK(MPI_Get_count(&status, all[t], &count));
+      CHECK_INT(n % elements[t] ? MPI_UNDEFINED : n / elements[t], count);
+    }
+  }
+  for (int t = 0; t < 3; ++t) OK(MPI_Type_free(&all[t]));
+}
+
 int main(int argc, char** argv) {
   MPI_Status status;
   MPI_Datatype pair, empty;
@@ -34,6 +59,7 @@ int main(int argc, char** argv) {
   OK(MPI_Get_count(&status, MPI_BYTE, &count)); /* does not fit an int */
   CHECK_INT(MPI_UNDEFINED, count);
 
+  set_elements();
   OK(MPI_Type_contiguous(2, MPI_INT, &pair));
   OK(MPI_Type_commit(&pair));
   OK(MPI_Type_contiguous(0, MPI_INT, &empty));
