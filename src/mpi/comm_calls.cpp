@@ -89,10 +89,7 @@ void add_comm_hints(Comm& comm, const Info& info) {
   for (const auto& [key, value] : info.entries) {
     if (std::ranges::find(hints, key) == hints.end()) continue;
     if (!comm.info) comm.info = new Info;
-    auto& entries = comm.info->entries;
-    auto it = std::ranges::find(entries, key, [](const auto& entry) { return entry.first; });
-    if (it == entries.end()) entries.emplace_back(key, value);
-    else it->second = value;
+    comm.info->set(key, value);
   }
 }
 
@@ -101,9 +98,13 @@ int comm_set_info(Process&, Comm& comm, Info* info) {
   return success;
 }
 
+// All hints that may be given: those that were not have their default.
 int comm_get_info(Process&, Comm& comm, Info*& info_used) {
   info_used = new Info;
-  if (comm.info) info_used->entries = comm.info->entries;
+  for (std::string_view hint : hints) {
+    const std::string* given = comm.info ? comm.info->find(hint) : nullptr;
+    info_used->set(hint, given ? std::string_view(*given) : "false");
+  }
   return success;
 }
 

@@ -64,7 +64,7 @@ Group* copy_group(const Group& from) {
   return group;
 }
 
-// What a duplicate takes over at the call: attributes through their copy functions, hints, the error handler.
+// What a duplicate gets at the call: attributes through their copy functions, the error handler, and these hints, if any.
 int copy_for_dup(Process& p, Comm& comm, const Info* hints, Comm*& made) {
   Comm* copy = unnamed_comm(comm, copy_group(*comm.group));
   if (int code = copy_attributes(p, comm, *copy)) {
@@ -175,14 +175,15 @@ bool asks_for_shared_memory(const Info* info) {
 
 }  // namespace
 
-int comm_dup(Process& p, Comm& comm, Comm*& newcomm) { return duplicate(p, comm, comm.info, "Comm_dup", newcomm); }
+// Hints are not copied since MPI 4.0 (7.4.2).
+int comm_dup(Process& p, Comm& comm, Comm*& newcomm) { return duplicate(p, comm, nullptr, "Comm_dup", newcomm); }
 
 int comm_dup_with_info(Process& p, Comm& comm, Info* info, Comm*& newcomm) {
   return duplicate(p, comm, info, "Comm_dup_with_info", newcomm);
 }
 
 int comm_idup(Process& p, Comm& comm, Comm*& newcomm, Request*& request) {
-  return start_duplicate(p, comm, comm.info, "Comm_idup", newcomm, request);
+  return start_duplicate(p, comm, nullptr, "Comm_idup", newcomm, request);
 }
 
 int comm_idup_with_info(Process& p, Comm& comm, Info* info, Comm*& newcomm, Request*& request) {

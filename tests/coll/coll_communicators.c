@@ -34,6 +34,44 @@ static int delete_attribute(MPI_Comm comm, int keyval, void* attribute, void* ex
   return MPI_SUCCESS;
 }
 
+static int has_hint(MPI_Comm comm, const char* key, const char* value) {
+  MPI_Info info;
+  char text[MPI_MAX_INFO_VAL + 1] = "";
+  int length = sizeof text, flag = 0;
+  OK(MPI_Comm_get_info(comm, &info));
+  OK(MPI_Info_get_string(info, key, &length, text, &flag));
+  OK(MPI_Info_free(&info));
+  return flag && strcmp(text, value) == 0;
+}
+
+/* A duplicate has the hints that it is given and no others; those not given have their default. */
+static void hints(void) {
+  const char* key = "mpi_assert_no_any_tag";
+  MPI_Comm comm, copy[4];
+  MPI_Info info;
+  MPI_Request requests[2];
+  OK(MPI_Info_create(&info));
+  OK(MPI_Info_set(info, key, "true"));
+  OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm));
+  OK(MPI_Comm_dup(comm, &copy[0]));
+  OK(MPI_Comm_idup(comm, &copy[1], &requests[0]));
+  OK(MPI_Comm_idup_with_info(comm, info, &copy[2], &requests[1]));
+  OK(MPI_Comm_split(comm, 0, 0, &copy[3]));
+  OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+  CHECK(has_hint(comm, key, "true"));
+  CHECK(has_hint(comm, "mpi_assert_exact_length", "false"));
+  CHECK(has_hint(MPI_COMM_WORLD, key, "false"));
+  for (int i = 0; i < 4; ++i) {
+    CHECK(has_hint(copy[i], key, i == 2 ? "true" : "false"));
+    OK(MPI_Comm_free(&copy[i]));
+  }
+  OK(MPI_Info_set(info, key, "false"));
+  OK(MPI_Comm_set_info(comm, info));
+  CHECK(has_hint(comm, key, "false"));
+  OK(MPI_Info_free(&info));
+  OK(MPI_Comm_free(&comm));
+}
+
 static void duplicates(void) {
   MPI_Comm comm, other;
   MPI_Info info;
@@ -215,6 +253,7 @@ static void many(void) {
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   duplicates();
+  hints();
   attributes();
   concurrent();
   splits();
