@@ -7,7 +7,7 @@ int main(int argc, char** argv) {
   MPI_Request request;
   MPI_Datatype raw;
   MPI_Group world;
-  int in[64] = {0}, out[64] = {0}, size;
+  int in[64] = {0}, out[64] = {0}, counts[64], displs[64], size;
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
   OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)); /* where errors without a communicator go */
@@ -19,6 +19,10 @@ int main(int argc, char** argv) {
   FAILS(MPI_ERR_ROOT, MPI_Gather(out, 1, MPI_INT, in, 1, MPI_INT, world_size, comm));
   FAILS(MPI_ERR_COUNT, MPI_Allgather(out, -1, MPI_INT, in, 1, MPI_INT, comm));
   FAILS(MPI_ERR_COUNT, MPI_Alltoall(out, 1, MPI_INT, in, -1, MPI_INT, comm));
+  for (int i = 0; i < world_size; ++i) counts[i] = displs[i] = i;
+  counts[0] = world_size == 1;
+  FAILS(MPI_ERR_BUFFER, MPI_Alltoall(NULL, 1, MPI_INT, in, 1, MPI_INT, comm));
+  FAILS(MPI_ERR_BUFFER, MPI_Alltoallv(NULL, counts, displs, MPI_INT, in, counts, displs, MPI_INT, comm));
   FAILS(MPI_ERR_OP, MPI_Allreduce(out, in, 1, MPI_INT, MPI_OP_NULL, comm));
   FAILS(MPI_ERR_OP, MPI_Allreduce(out, in, 1, MPI_DOUBLE, MPI_BAND, comm));
   FAILS(MPI_ERR_OP, MPI_Reduce(out, in, 1, MPI_INT, MPI_MAXLOC, 0, comm));

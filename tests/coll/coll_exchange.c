@@ -105,9 +105,37 @@ static void vectors(MPI_Comm comm, int n, int send_gaps, int recv_gaps, int in_p
   free(a);
 }
 
+/* MPI_BOTTOM with addresses as displacements, which only the large-count forms have room for. */
+static void from_bottom(MPI_Comm comm) {
+  MPI_Count *counts = malloc(sizeof(MPI_Count) * size * 2), *bytes = counts + size;
+  MPI_Aint *sd = malloc(sizeof(MPI_Aint) * size * 2), *rd = sd + size;
+  MPI_Datatype* types = malloc(sizeof(MPI_Datatype) * size);
+  int *out = malloc(sizeof(int) * size), *in = malloc(sizeof(int) * size);
+  for (int i = 0; i < size; ++i) {
+    out[i] = value(rank, i, 0);
+    counts[i] = 1;
+    bytes[i] = sizeof(int);
+    MPI_Get_address(&out[i], &sd[i]);
+    MPI_Get_address(&in[i], &rd[i]);
+    types[i] = MPI_INT;
+  }
+  for (int v = 0; v < 2; ++v) {
+    for (int i = 0; i < size; ++i) in[i] = -1;
+    if (v) OK(MPI_Alltoallv_c(MPI_BOTTOM, bytes, sd, MPI_BYTE, MPI_BOTTOM, bytes, rd, MPI_BYTE, comm));
+    else OK(MPI_Alltoallw_c(MPI_BOTTOM, counts, sd, types, MPI_BOTTOM, counts, rd, types, comm));
+    for (int i = 0; i < size; ++i) CHECK_INT(value(i, rank, 0), in[i]);
+  }
+  free(counts);
+  free(sd);
+  free(types);
+  free(out);
+  free(in);
+}
+
 static void all(MPI_Comm comm) {
   MPI_Comm_size(comm, &size);
   MPI_Comm_rank(comm, &rank);
+  from_bottom(comm);
   for (int s = 0; s < N_SIZES; ++s) {
     for (int kind = 0; kind < 8; ++kind) {
       int n = sizes[s];

@@ -84,7 +84,7 @@ int typed_blocks(Process& p, Schedule& s, const char* what, const void* buffer, 
   }
   for (int i = 0; i < s.size(); ++i) {
     const auto at = static_cast<std::size_t>(i);
-    const auto* start = buffer ? static_cast<const std::byte*>(buffer) + displs[at] : nullptr;
+    const auto* start = static_cast<const std::byte*>(buffer) + displs[at];
     if (int code = check_blocks(p, what, start, counts[at], *types[at], 1)) return code;
   }
   blocks = s.array<Part>(s.size());

@@ -2,7 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+
 namespace hf::mpi {
+namespace {
+
+// Whether data at this displacement from the buffer would stand where nothing can, in the first page: the buffer is a null
+// pointer, and not as MPI_BOTTOM is, with the address as displacement.
+bool is_nowhere(const void* buffer, std::uintptr_t displacement) {
+  return reinterpret_cast<std::uintptr_t>(buffer) + displacement < 4096;
+}
+
+int explain_nowhere(Process& p, const char* what, Count bytes) {
+  return p.explain(err_buffer, fmt::format("the {} buffer is a null pointer, for {} bytes", what, bytes));
+}
+
+}  // namespace
 
 int check_root(Process& p, int root, const Comm& comm) {
   if (root >= 0 && root < comm.size()) return success;
@@ -17,9 +32,7 @@ int check_blocks(Process& p, const char* what, const void* buffer, Count count, 
       __builtin_mul_overflow(bytes, type.size, &bytes)) {
     return p.explain(err_count, fmt::format("the {} count {} is more data than memory can hold", what, count));
   }
-  if (!buffer && bytes > 0 && type.true_lb == 0) {
-    return p.explain(err_buffer, fmt::format("the {} buffer is a null pointer, for {} bytes", what, bytes));
-  }
+  if (bytes > 0 && is_nowhere(buffer, static_cast<std::uintptr_t>(type.true_lb))) return explain_nowhere(p, what, bytes);
   return success;
 }
 
@@ -35,7 +48,8 @@ int check_vector(Process& p, const char* what, const void* buffer, const CountAr
   }
   Count total = 0;
   for (int i = 0; i < size; ++i) {
-    const Count count = counts[static_cast<std::size_t>(i)];
+    const auto at = static_cast<std::size_t>(i);
+    const Count count = counts[at];
     if (count < 0) {
       return p.explain(err_count, fmt::format("the {} count for rank {} is {}: it must not be negative", what, i, count));
     }
@@ -43,10 +57,9 @@ int check_vector(Process& p, const char* what, const void* buffer, const CountAr
     if (__builtin_mul_overflow(count, type.size, &bytes) || __builtin_add_overflow(total, bytes, &total)) {
       return p.explain(err_count, fmt::format("the {} count {} for rank {} is more data than memory can hold", what, count, i));
     }
-  }
-  if (total == 0) return success;
-  if (!buffer && type.true_lb == 0) {
-    return p.explain(err_buffer, fmt::format("the {} buffer is a null pointer, for {} bytes", what, total));
+    const auto displacement = static_cast<std::uintptr_t>(displacements[at]) * static_cast<std::uintptr_t>(type.extent);
+    const auto first = displacement + static_cast<std::uintptr_t>(type.true_lb);
+    if (bytes > 0 && is_nowhere(buffer, first)) return explain_nowhere(p, what, bytes);
   }
   return success;
 }
