@@ -32,7 +32,7 @@ std::string describe(mpi::Process& p, int code) {
   std::fflush(nullptr);
   if (p.engine && p.phase == mpi::Process::Phase::initialized) {
     line = fmt::format("rank {}: {}", p.engine->job().self.value, line);
-    p.engine->abort(code & 0xff ? code & 0xff : 1, line);
+    p.engine->abort(mpi::exit_code(code), line);
   }
   std::fprintf(stderr, "holdfast: %s\n", line.c_str());
   std::_Exit(1);

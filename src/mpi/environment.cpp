@@ -96,8 +96,8 @@ int finalized(Process& p, int& flag) {
 // What the program has printed is written out first: the engine ends the process at once.
 int abort(Process& p, Comm& comm, int errorcode) {
   std::fflush(nullptr);
-  p.engine->abort(errorcode, fmt::format("rank {} called MPI_Abort({}, {})", p.engine->job().self.value,
-                                         comm.name.empty() ? "a communicator" : comm.name, errorcode));
+  p.engine->abort(exit_code(errorcode), fmt::format("rank {} called MPI_Abort({}, {})", p.engine->job().self.value,
+                                                    comm.name.empty() ? "a communicator" : comm.name, errorcode));
 }
 
 int query_thread(Process& p, int& provided) {

@@ -27,6 +27,10 @@ class ErrorCodes {
   std::vector<Added> added_;  // the first has the number err_lastcode + 1
 };
 
+// The exit code of a job that an error ends: of the error code, the low byte, which is all that a process can have; 1 where
+// that is 0, which would say that all had ended well.
+inline int exit_code(int error) { return error & 0xff ? error & 0xff : 1; }
+
 // Null when it is no predefined error class.
 const char* predefined_error_text(int code);
 

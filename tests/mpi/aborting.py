@@ -9,6 +9,9 @@ from pathlib import Path
 
 ENDINGS = [  # arguments, exit code, what stderr says
     (["abort", "3"], 3, "MPI_Abort(MPI_COMM_WORLD, 3)"),
+    (["abort", "0"], 1, "MPI_Abort(MPI_COMM_WORLD, 0)"),
+    (["abort", "256"], 1, "MPI_Abort(MPI_COMM_WORLD, 256)"),
+    (["abort", "-1"], 255, "MPI_Abort(MPI_COMM_WORLD, -1)"),
     (["fatal", "0"], 6, "MPI_Send failed: MPI_ERR_RANK"),
 ]
 
