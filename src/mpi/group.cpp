@@ -42,18 +42,15 @@ int check_ranks(Process& p, const Group& group, std::span<const int> ranks) {
   return success;
 }
 
-// The ranks that the ranges (first, last, stride) name, in order.
+// The ranks that the ranges (first, last, stride) name, in order. `last` need not be one of them.
 int expand_ranges(Process& p, const Group& group, int n, int (*ranges)[3], std::vector<int>& ranks) {
   for (int i = 0; i < n; ++i) {
     const std::int64_t first = ranges[i][0], last = ranges[i][1], stride = ranges[i][2];
     if (stride == 0) return p.explain(err_arg, fmt::format("range {} has stride 0", i));
-    // Bounded before it is spelled out: both ends must be members, as the standard says of every rank named.
-    for (std::int64_t end : {first, last}) {
-      if (end < 0 || end >= group.size()) {
-        return p.explain(err_rank, fmt::format("range {}: rank {} is not in the group of {}", i, end, group.size()));
-      }
-    }
     for (std::int64_t rank = first; stride > 0 ? rank <= last : rank >= last; rank += stride) {
+      if (rank < 0 || rank >= group.size()) {
+        return p.explain(err_rank, fmt::format("range {}: rank {} is not in the group of {}", i, rank, group.size()));
+      }
       ranks.push_back(static_cast<int>(rank));
     }
   }

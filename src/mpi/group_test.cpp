@@ -64,6 +64,9 @@ TEST_F(Groups, InclusionAndExclusion) {
   EXPECT_EQ(members(made), (std::vector<int>{10, 2, 14, 19, 16}));
   ASSERT_EQ(group_range_excl(p, a, 2, ranges, made), success);
   EXPECT_EQ(members(made), (std::vector<int>{11, 13, 15, 17, 18}));
+  int beyond[][3] = {{1, 10, 4}, {8, -1, -4}};  // the last ones named are 9 and 0
+  ASSERT_EQ(group_range_incl(p, a, 2, beyond, made), success);
+  EXPECT_EQ(members(made), (std::vector<int>{11, 15, 19, 18, 14, 10}));
 }
 
 TEST_F(Groups, BadRanksAreRefused) {
