@@ -78,6 +78,10 @@ int main(int argc, char** argv) {
   CHECK_INT((int)(messages * one), size);
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
 
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)); /* where errors without a communicator go */
+  FAILS(MPI_ERR_ARG, MPI_Buffer_attach(space, -1));
+  FAILS(MPI_ERR_ARG, MPI_Comm_attach_buffer(MPI_COMM_WORLD, space, -1));
+
   /* Too large for the whole buffer. */
   OK(MPI_Buffer_attach(space, 700));
   FAILS(MPI_ERR_BUFFER, MPI_Bsend(out, 200, MPI_INT, next_rank(), 0, MPI_COMM_WORLD));

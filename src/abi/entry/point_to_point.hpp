@@ -33,8 +33,6 @@ int bsend_init(const void* buf, N count, typename Abi::Datatype datatype, int de
 template <class Abi, class N>
 int buffer_attach(void* buffer, N size) {
   Call<Abi> call(form<N>("MPI_Buffer_attach", "MPI_Buffer_attach_c"));
-  call.not_negative(size, mpi::err_count, "size");
-  if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::buffer_attach(call.p, buffer, size));
 }
 
@@ -79,7 +77,6 @@ template <class Abi, class N>
 int comm_attach_buffer(typename Abi::Comm comm, void* buffer, N size) {
   Call<Abi> call(form<N>("MPI_Comm_attach_buffer", "MPI_Comm_attach_buffer_c"));
   mpi::Comm* comm_ = call.comm(comm, "comm");
-  call.not_negative(size, mpi::err_count, "size");
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::comm_attach_buffer(call.p, *comm_, buffer, size));
 }
