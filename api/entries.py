@@ -117,7 +117,8 @@ def handle_array(body, function, p):
     name, out = p.name, p.direction in (">", "&")
     body.parameters.append(f"{'' if p.direction else 'const '}typename Abi::{HANDLES[p.kind]}* {name}")
     if p.kind == "request":
-        body.before.append(f"Requests<Abi> {name}_(call, {name}, {p.length});")
+        once = "true" if p.direction else "false"
+        body.before.append(f"Requests<Abi> {name}_(call, {name}, {p.length}, {once});")
         body.arguments.append(f"{name}_.{'span' if out else 'constant'}()")
         if p.direction == "*":
             body.before.append(f"{name}_.none_null();")

@@ -1,7 +1,9 @@
 // Arrays of handles and statuses of a call, converted for mpi/ and back. Short ones need no allocation.
 #pragma once
 #include <array>
+#include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "abi/call.hpp"
@@ -28,16 +30,22 @@ class Scratch {
 
 inline std::size_t length(mpi::Count n) { return n > 0 ? static_cast<std::size_t>(n) : 0; }
 
-// Requests; those that became null are written back as MPI_REQUEST_NULL.
+// Requests; those that became null are written back as MPI_REQUEST_NULL. Where the call completes or starts them, none may be
+// named twice: after the first time it may be gone.
 template <class Abi>
 class Requests {
  public:
   using Handle = typename Abi::Request;
-  Requests(Call<Abi>& call, const Handle* handles, mpi::Count n) : call_(call), objects_(length(n)) {
+  Requests(Call<Abi>& call, const Handle* handles, mpi::Count n, bool once) : call_(call), objects_(length(n)) {
     if (n > 0) call.address(handles, "the array of requests");
     if (call.bad()) return;
+    const std::uint64_t serial = ++call.p.request_arrays;
     for (std::size_t i = 0; i < objects_.span().size(); ++i) {
-      objects_[i] = call.template optional<mpi::Request>(handles[i], "an element of the array of requests");
+      mpi::Request* request = call.template optional<mpi::Request>(handles[i], "an element of the array of requests");
+      objects_[i] = request;
+      if (request && std::exchange(request->named_by, serial) == serial && once) [[unlikely]] {
+        call.fail(mpi::err_request, "a request stands twice in the array of requests");
+      }
     }
   }
   std::span<mpi::Request*> span() { return objects_.span(); }

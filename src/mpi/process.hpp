@@ -3,6 +3,7 @@
 #pragma once
 #include <pthread.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,6 +59,8 @@ class Process {
   BufferSpaces buffers;
 
   FortranAbi fortran;
+
+  std::uint64_t request_arrays = 0;  // taken so far: what a request named twice is found by
 
   // Requests freed by the program while active, kept until their operation is done. They are looked at when their number has
   // doubled since they were last, so that each costs a constant, and at the latest in MPI_Finalize.

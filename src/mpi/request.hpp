@@ -19,6 +19,7 @@ struct Request : Object {
   bool active = true;    // persistent requests: started and not yet completed
   bool freed = false;    // MPI_Request_free while active: completes by itself, then goes
   Comm* comm = nullptr;  // one reference, or null
+  std::uint64_t named_by = 0;  // the last call that took it in an array of requests (Process::request_arrays)
   virtual ~Request() { release(comm); }
   // True once the operation is complete; no progress is made here.
   virtual bool done() const = 0;

@@ -92,6 +92,26 @@ static void check_in_status(void) {
   CHECK(requests[0] == MPI_REQUEST_NULL);
 }
 
+/* A request that stands twice in an array is found, and can be completed afterwards. */
+static void check_twice(void) {
+  int out = 1, in = 0, flag, indices[3], found;
+  MPI_Request requests[3];
+  OK(MPI_Irecv(&in, 1, MPI_INT, world_rank, 1, MPI_COMM_WORLD, &requests[0]));
+  requests[1] = MPI_REQUEST_NULL;
+  requests[2] = requests[0];
+  FAILS(MPI_ERR_REQUEST, MPI_Testall(3, requests, &flag, MPI_STATUSES_IGNORE));
+  OK(MPI_Send(&out, 1, MPI_INT, world_rank, 1, MPI_COMM_WORLD));
+  FAILS(MPI_ERR_REQUEST, MPI_Waitall(3, requests, MPI_STATUSES_IGNORE));
+  FAILS(MPI_ERR_REQUEST, MPI_Waitsome(3, requests, &found, indices, MPI_STATUSES_IGNORE));
+  OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+  CHECK(requests[0] == MPI_REQUEST_NULL);
+  CHECK_INT(1, in);
+  OK(MPI_Recv_init(&in, 1, MPI_INT, world_rank, 1, MPI_COMM_WORLD, &requests[0]));
+  requests[1] = requests[0];
+  FAILS(MPI_ERR_REQUEST, MPI_Startall(2, requests));
+  OK(MPI_Request_free(&requests[0]));
+}
+
 static void check_handler(void) {
   /* The handler of the request's communicator is called, also from a completion call. */
   MPI_Errhandler handler;
@@ -121,6 +141,7 @@ int main(int argc, char** argv) {
   check_arguments();
   check_truncation();
   check_in_status();
+  check_twice();
   check_handler();
   return end();
 }

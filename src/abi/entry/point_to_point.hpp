@@ -370,7 +370,7 @@ int request_get_status_all(int count, const typename Abi::Request* array_of_requ
     typename Abi::Status* array_of_statuses) {
   Call<Abi> call("MPI_Request_get_status_all");
   call.not_negative(count, mpi::err_count, "count");
-  Requests<Abi> array_of_requests_(call, array_of_requests, count);
+  Requests<Abi> array_of_requests_(call, array_of_requests, count, false);
   call.address(flag, "flag");
   Statuses<Abi> array_of_statuses_(array_of_statuses, count);
   if (call.bad()) [[unlikely]] return call.refuse();
@@ -385,7 +385,7 @@ int request_get_status_any(int count, const typename Abi::Request* array_of_requ
     typename Abi::Status* status) {
   Call<Abi> call("MPI_Request_get_status_any");
   call.not_negative(count, mpi::err_count, "count");
-  Requests<Abi> array_of_requests_(call, array_of_requests, count);
+  Requests<Abi> array_of_requests_(call, array_of_requests, count, false);
   call.address(index, "index");
   call.address(flag, "flag");
   mpi::Status status_;
@@ -401,7 +401,7 @@ int request_get_status_some(int incount, const typename Abi::Request* array_of_r
     int* array_of_indices, typename Abi::Status* array_of_statuses) {
   Call<Abi> call("MPI_Request_get_status_some");
   call.not_negative(incount, mpi::err_count, "incount");
-  Requests<Abi> array_of_requests_(call, array_of_requests, incount);
+  Requests<Abi> array_of_requests_(call, array_of_requests, incount, false);
   call.address(outcount, "outcount");
   Statuses<Abi> array_of_statuses_(array_of_statuses, incount);
   if (call.bad()) [[unlikely]] return call.refuse();
@@ -531,7 +531,7 @@ template <class Abi>
 int startall(int count, typename Abi::Request* array_of_requests) {
   Call<Abi> call("MPI_Startall");
   call.not_negative(count, mpi::err_count, "count");
-  Requests<Abi> array_of_requests_(call, array_of_requests, count);
+  Requests<Abi> array_of_requests_(call, array_of_requests, count, true);
   array_of_requests_.none_null();
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::startall(call.p, count, array_of_requests_.constant()));
@@ -664,7 +664,7 @@ template <class Abi>
 int testall(int count, typename Abi::Request* array_of_requests, int* flag, typename Abi::Status* array_of_statuses) {
   Call<Abi> call("MPI_Testall");
   call.not_negative(count, mpi::err_count, "count");
-  Requests<Abi> array_of_requests_(call, array_of_requests, count);
+  Requests<Abi> array_of_requests_(call, array_of_requests, count, true);
   call.address(flag, "flag");
   Statuses<Abi> array_of_statuses_(array_of_statuses, count);
   if (call.bad()) [[unlikely]] return call.refuse();
@@ -678,7 +678,7 @@ template <class Abi>
 int testany(int count, typename Abi::Request* array_of_requests, int* index, int* flag, typename Abi::Status* status) {
   Call<Abi> call("MPI_Testany");
   call.not_negative(count, mpi::err_count, "count");
-  Requests<Abi> array_of_requests_(call, array_of_requests, count);
+  Requests<Abi> array_of_requests_(call, array_of_requests, count, true);
   call.address(index, "index");
   call.address(flag, "flag");
   mpi::Status status_;
@@ -695,7 +695,7 @@ int testsome(int incount, typename Abi::Request* array_of_requests, int* outcoun
     typename Abi::Status* array_of_statuses) {
   Call<Abi> call("MPI_Testsome");
   call.not_negative(incount, mpi::err_count, "incount");
-  Requests<Abi> array_of_requests_(call, array_of_requests, incount);
+  Requests<Abi> array_of_requests_(call, array_of_requests, incount, true);
   call.address(outcount, "outcount");
   Statuses<Abi> array_of_statuses_(array_of_statuses, incount);
   if (call.bad()) [[unlikely]] return call.refuse();
@@ -723,7 +723,7 @@ template <class Abi>
 int waitall(int count, typename Abi::Request* array_of_requests, typename Abi::Status* array_of_statuses) {
   Call<Abi> call("MPI_Waitall");
   call.not_negative(count, mpi::err_count, "count");
-  Requests<Abi> array_of_requests_(call, array_of_requests, count);
+  Requests<Abi> array_of_requests_(call, array_of_requests, count, true);
   Statuses<Abi> array_of_statuses_(array_of_statuses, count);
   if (call.bad()) [[unlikely]] return call.refuse();
   const int code = mpi::waitall(call.p, count, array_of_requests_.span(), array_of_statuses_.span());
@@ -736,7 +736,7 @@ template <class Abi>
 int waitany(int count, typename Abi::Request* array_of_requests, int* index, typename Abi::Status* status) {
   Call<Abi> call("MPI_Waitany");
   call.not_negative(count, mpi::err_count, "count");
-  Requests<Abi> array_of_requests_(call, array_of_requests, count);
+  Requests<Abi> array_of_requests_(call, array_of_requests, count, true);
   call.address(index, "index");
   mpi::Status status_;
   if (call.bad()) [[unlikely]] return call.refuse();
@@ -752,7 +752,7 @@ int waitsome(int incount, typename Abi::Request* array_of_requests, int* outcoun
     typename Abi::Status* array_of_statuses) {
   Call<Abi> call("MPI_Waitsome");
   call.not_negative(incount, mpi::err_count, "incount");
-  Requests<Abi> array_of_requests_(call, array_of_requests, incount);
+  Requests<Abi> array_of_requests_(call, array_of_requests, incount, true);
   call.address(outcount, "outcount");
   Statuses<Abi> array_of_statuses_(array_of_statuses, incount);
   if (call.bad()) [[unlikely]] return call.refuse();
