@@ -58,6 +58,13 @@ int start_process(Process& p, int level) {
   return success;
 }
 
+// Programs seldom look at what is provided. Rank 0 speaks for all.
+void note_thread_level(Process& p, int required) {
+  if (required <= p.thread_level || p.engine->job().self != Rank(0)) return;
+  p.engine->note(fmt::format("MPI_Init_thread: {} was asked for, MPI_THREAD_FUNNELED is provided: only the main thread may "
+                             "call MPI", required == thread_multiple ? "MPI_THREAD_MULTIPLE" : "MPI_THREAD_SERIALIZED"));
+}
+
 }  // namespace
 
 int init(Process& p, int*, char***) { return start_process(p, thread_single); }
@@ -69,6 +76,7 @@ int init_thread(Process& p, int*, char***, int required, int& provided) {
   }
   if (int code = start_process(p, std::min(required, thread_funneled))) return code;
   provided = p.thread_level;
+  note_thread_level(p, required);
   return success;
 }
 

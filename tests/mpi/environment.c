@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
   CHECK_INT((int)strlen(library), length);
   CHECK(length > 0);
 
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  MPI_Init_thread(&argc, &argv, argc > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, &provided); /* notes.py */
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &world_size);
   CHECK(provided >= MPI_THREAD_FUNNELED);
