@@ -29,8 +29,9 @@ def main():
     excluded = [word for line in lines("excluded.txt") for word in ("-x", line.split()[0])]
     listed = [line.split() for line in lines("files.txt")]
     wrapped = {words[0] for words in listed if "wrapped" in words[1:]}
+    alone = {words[0] for words in listed if "alone" in words[1:]}
     failed = []
-    for name in sys.argv[3:] or [words[0] for words in listed]:
+    for name in sys.argv[3:] or [words[0] for words in listed if ranks == 1 or words[0] not in alone]:
         started = time.monotonic()
         start = [HERE / "main.py", source] if name in wrapped else [source / "main.py"]
         program = [python, *start, "--no-builddir", "-q", "-i", rf"{name}\.py$", *excluded]
