@@ -118,8 +118,8 @@ def python_program(build):
     return act(build, "Python: pickled objects from any source, numpy buffers, collectives, four ranks",
                ["The same interpreter and the same mpi4py as everywhere; its ranks are killed like any others."],
                [build / "venv" / "bin" / "python" if (build / "venv").exists() else sys.executable,
-                ROOT / "tests" / "recovery" / "programs" / "mpi4py_mix.py", 600],
-               kills_at((1, 0.4), (2, 0.55), (0, 0.7)))
+                ROOT / "tests" / "recovery" / "programs" / "mpi4py_mix.py", 4000],
+               kills_at((1, 0.15), (2, 0.3), (0, 0.45)))
 
 
 def explain():

@@ -42,7 +42,9 @@ TEST(Part, MovesAnyRangeBetweenAnyLayouts) {
       ASSERT_EQ(std::memcmp(seen.data() + from, packed.data() + from, length), 0) << from << " " << length;
       ASSERT_EQ(std::memcmp(direct + from, packed.data() + from, length), 0) << from << " " << length;
       for (std::size_t i = 0; i < target.size(); ++i) {
-        if (i % 3) ASSERT_EQ(target[i], -1);
+        if (i % 3) {
+          ASSERT_EQ(target[i], -1);
+        }
       }
     }
   }
