@@ -3,11 +3,11 @@
 #include <map>
 #include <memory>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/interval_set.hpp"
 #include "core/match/matcher.hpp"
 #include "core/match/numbers.hpp"
 #include "engine/message.hpp"
@@ -42,7 +42,7 @@ class Contexts {
     if (context == last_id_ && last_) return last_;
     auto it = states_.find(context);
     if (it == states_.end()) {
-      if (closed_.contains(context)) return nullptr;
+      if (closed_.contains(closed_number(context))) return nullptr;
       it = states_.emplace(context, std::make_unique<ContextState>(ranks_)).first;
     }
     last_id_ = context;
@@ -51,7 +51,7 @@ class Contexts {
   // Forgets the state, remembers the name. The caller has drained it.
   void close(Context context) {
     states_.erase(context);
-    closed_.insert(context);
+    closed_.insert(closed_number(context));
     last_ = nullptr;
   }
   template <class Visit>
@@ -60,9 +60,12 @@ class Contexts {
   }
 
  private:
+  // Successive contexts of one maker and kind, whose names differ by 4 (docs/contexts.md), become successive numbers.
+  static constexpr std::uint64_t closed_number(Context context) { return context.value << 62 | context.value >> 2; }
+
   int ranks_;
   std::unordered_map<Context, std::unique_ptr<ContextState>> states_;
-  std::unordered_set<Context> closed_;
+  IntervalSet closed_;
   Context last_id_{};
   ContextState* last_ = nullptr;
 };
