@@ -431,6 +431,33 @@ TEST(TcpRail, AnOlderDialOfTheSameIncarnationIsStale) {
   EXPECT_EQ(a.count(Event::closed), 1);
 }
 
+// Two dials of one peer prove themselves while this process is elsewhere, past their deadline: the timer looks at both in one
+// turn, and the second ends the first, which nobody has heard of.
+TEST(TcpRail, OfAnIncomingThatEndedUnheardNothingIsTold) {
+  End a(0, 0, Options{.handshake_timeout_ms = 50});
+  RawPeer first(a, 1), second(a, 2);
+  for (RawPeer* raw : {&first, &second}) {
+    raw->talk(1000);
+    auto may_prove = [&] { return raw->talk(0), !raw->handshake->output().empty(); };
+    ASSERT_TRUE(until(may_prove, {&a}));
+  }
+  ::usleep(100'000);  // the timer becomes ready before the sockets
+  ASSERT_TRUE(first.talk(1000));
+  ASSERT_TRUE(second.talk(1000));
+  ASSERT_TRUE(second.open(a));
+  settle({&a});
+  EXPECT_EQ(second.handshake->verdict(), Verdict::accepted);
+  EXPECT_TRUE(a.rail->is_open(Rank{3}));
+  wire::FrameHeader header;
+  header.kind = wire::FrameKind::eager;
+  header.source = 3;
+  ASSERT_TRUE(second.say(std::as_bytes(std::span(&header, 1))));
+  ASSERT_TRUE(until([&] { return a.count(Event::frame) == 1; }, {&a}));
+  EXPECT_EQ(a.count(Event::incoming), 1);
+  EXPECT_EQ(a.count(Event::closed), 0);
+  EXPECT_TRUE(first.ended());
+}
+
 TEST(TcpRail, SilentStrangersDoNotKeepOthersOut) {
   End a(0, 0, Options{.handshake_timeout_ms = 50, .half_open_max = 4});
   std::vector<int> silent;
