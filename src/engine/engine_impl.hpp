@@ -221,6 +221,8 @@ class EngineImpl {
 
   // wait.cpp
   void look_into_logs();
+  bool is_quiet();
+  bool awaits_payload() const;
   void sleep(bool (*done)(void*), void* self);
   std::uint64_t activity();
   static std::int64_t now_ns();
@@ -239,6 +241,9 @@ class EngineImpl {
   std::vector<Bytes> pieces_;       // scratch of offer_rail
   std::vector<std::byte> packed_;   // scratch of offer_rail
   bool finalizing_ = false;
+  std::uint64_t frames_arrived_ = 0;  // by TCP
+  std::uint64_t quiet_activity_ = 0;  // activity() when it last changed, as seen before sleeping
+  std::int64_t quiet_since_ = 0;      // and when that was seen, ns
   std::unique_ptr<segment::LogWriter> log_;
   std::vector<std::unique_ptr<PeerLog>> own_past_;
   std::unique_ptr<SentBefore> sent_before_;

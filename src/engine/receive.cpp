@@ -279,7 +279,7 @@ void EngineImpl::take_payload(RecvOperation& op, Message& m) {
 void EngineImpl::request_payload(Message& m) {
   Peer& from = peer(m.source);
   // Its sender's incarnation is gone, or cannot be asked now: its log can.
-  bool ended = m.header.incarnation != from.incarnation.value || !from.in.open;
+  bool ended = m.header.incarnation != from.incarnation.value || !from.in.open || from.in.silent;
   if (m.payload == Message::Payload::remote_log || (ended && (m.header.flags & wire::flag_logged))) {
     return m.wanted > 0 ? fetch(m) : finish(*m.receive, m);
   }

@@ -73,6 +73,8 @@ void EngineImpl::poll_rail() {
 
 // While records are taken from the peer's log, those of its channel wait: the sender's credit bounds them.
 void EngineImpl::on_rail_frame(Peer& from, const FrameHeader& header, Bytes payload) {
+  from.in.silent = false;
+  ++frames_arrived_;
   if (from.in.feeding && (header.flags & wire::flag_logged)) {
     from.in.waiting.push_back({header, {payload.begin(), payload.end()}});
     return;

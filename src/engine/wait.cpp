@@ -17,6 +17,7 @@ namespace {
 constexpr std::int64_t spin_ns = 50'000;         // before yielding: another process may need this core to answer
 constexpr std::int64_t patience_ns = 1'000'000;  // before sleeping
 constexpr int sleep_ms_max = 1000;
+constexpr std::int64_t quiet_ns = 30'000'000;  // longer than a round trip; one that takes longer brings a payload twice
 constexpr int sleep_feeding_ms_max = 5;   // while logs of living peers are followed
 constexpr int sleep_finalizing_ms_max = 1;  // nothing wakes us when the last bytes are confirmed
 
@@ -106,7 +107,7 @@ void EngineImpl::wait(bool (*done)(void*), void* self) {
 
 std::uint64_t EngineImpl::activity() {
   auto& c = counters();
-  return c.messages_received + c.messages_sent + c.messages_replayed;
+  return c.messages_received + c.messages_sent + c.messages_replayed + frames_arrived_;
 }
 
 // A sender that computes, or has left MPI, cannot bring what its channel had no room for, or what it logged before its channel
@@ -118,9 +119,27 @@ void EngineImpl::look_into_logs() {
     std::uint64_t published = p->newest_log->reader(job.self.value).published();
     p->in.feeding = published > p->in.cursor && !p->in.ring.ready();
   }
+  bool quiet = is_quiet();
   for (Peer* p : remote_peers_) {
     if (!p->in.feeding && !p->in.open && p->running()) p->in.feeding = true;
+    if (!quiet || !p->in.open || p->in.receiving.empty()) continue;
+    p->in.silent = true;
+    fetch_what_was_coming(*p);
   }
+}
+
+// Nothing has come for so long that payloads under way are taken from the logs of those who do not send them.
+bool EngineImpl::is_quiet() {
+  std::uint64_t current = activity();
+  if (current != quiet_activity_) {
+    quiet_activity_ = current;
+    quiet_since_ = now_ns();
+  }
+  return now_ns() - quiet_since_ > quiet_ns;
+}
+
+bool EngineImpl::awaits_payload() const {
+  return std::ranges::any_of(remote_peers_, [](const Peer* p) { return p->in.open && !p->in.receiving.empty(); });
 }
 
 void EngineImpl::sleep(bool (*done)(void*), void* self) {
@@ -137,7 +156,9 @@ void EngineImpl::sleep(bool (*done)(void*), void* self) {
                       {agent->descriptor(), 0, 0},
                       {rail_ ? rail_->descriptor() : -1, POLLIN, 0},
                       {remote_log_ ? remote_log_->descriptor() : -1, POLLIN, 0}};
-    ::poll(look, 4, finalizing_ ? sleep_finalizing_ms_max : feeding ? sleep_feeding_ms_max : sleep_ms_max);
+    int ms_max = finalizing_ ? sleep_finalizing_ms_max : feeding ? sleep_feeding_ms_max : sleep_ms_max;
+    if (awaits_payload()) ms_max = std::min(ms_max, static_cast<int>(quiet_ns / 1'000'000));
+    ::poll(look, 4, ms_max);
     if (look[1].revents & (POLLHUP | POLLERR)) ::_exit(1);  // the agent ends its ranks when it ends
     std::uint64_t rings;
     if (look[0].revents & POLLIN) [[maybe_unused]] ssize_t n = ::read(agent->doorbell(), &rings, sizeof(rings));

@@ -33,6 +33,11 @@ class Independence(unittest.TestCase):
         self.received(["", "i"], 1, nodes=2)
         self.received(["", "r"], MANY, nodes=2)
 
+    def test_payloads_over_an_open_connection(self):
+        """Large messages, and small ones past the eager credit: they are announced, and the sender sends no payload."""
+        self.received(["ol", "rol"], 5, nodes=2)
+        self.received(["o"], 3 * MANY, nodes=2)
+
     def test_more_than_the_ring_has_room_for(self):
         self.received(["", "r", "i", "o", "ro"], MANY, nodes=1)
 

@@ -1,10 +1,11 @@
-/* independence WHEN COUNT: rank 1 sends COUNT small messages to rank 0 and then makes no MPI call for 3 s. Rank 0 says on stderr
+/* independence WHEN COUNT: rank 1 sends COUNT messages of 64 bytes to rank 0 and then makes no MPI call for 3 s. Rank 0 says on stderr
    how long it then took until it had everything, counted from the last MPI_Send or, if later, from its first MPI_Recv. It
    prints a digest. WHEN has any of these letters:
 
      i   rank 0 calls MPI_Init late: half a second after rank 1
      r   rank 0 receives late: half a second after its MPI_Init
-     o   the ranks have exchanged messages before: their channels are open */
+     o   the ranks have exchanged messages before: their channels are open
+     l   messages of 4 MiB instead */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { message_bytes = 64 };
+static int message_bytes = 64;
 
 static double seconds(void) {
   struct timespec now;
@@ -34,17 +35,18 @@ static void exchange(int peer) {
 }
 
 static void send_all(int count) {
-  char message[message_bytes];
+  char* message = malloc((size_t)message_bytes);
   for (int i = 0; i < count; ++i) {
     const double now = seconds();
-    memset(message, i, sizeof message);
+    memset(message, i, (size_t)message_bytes);
     memcpy(message, &now, sizeof now);
     MPI_Send(message, message_bytes, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
   }
+  free(message);
 }
 
 static void receive_all(int count) {
-  char message[message_bytes] = "";
+  char* message = calloc(1, (size_t)message_bytes);
   uint64_t state = 1;
   const double begun = seconds();
   for (int i = 0; i < count; ++i) {
@@ -55,6 +57,7 @@ static void receive_all(int count) {
   memcpy(&sent, message, sizeof sent);
   fprintf(stderr, "had everything after %.3f s\n", seconds() - (begun > sent ? begun : sent));
   printf("%016llx\n", (unsigned long long)state);
+  free(message);
 }
 
 int main(int argc, char** argv) {
@@ -63,6 +66,7 @@ int main(int argc, char** argv) {
   const char* name = getenv("OMPI_COMM_WORLD_RANK");
   const int rank = name ? atoi(name) : 0;
   if (rank == 0 && strchr(when, 'i')) stay_away(0.5);
+  if (strchr(when, 'l')) message_bytes = 4 << 20;
   MPI_Init(&argc, &argv);
   if (strchr(when, 'o')) exchange(1 - rank);
   if (rank == 0) {
