@@ -38,6 +38,12 @@ static Triples make_triples(long n, long entries) {
   return t;
 }
 
+static void free_triples(Triples* t) {
+  free(t->rows);
+  free(t->columns);
+  free(t->values);
+}
+
 static void add(Triples* t, long row, long column, double value) {
   t->rows[t->entries] = (int)row;
   t->columns[t->entries] = (int)column;
@@ -129,9 +135,7 @@ static Triples scatter(const Triples* all, int rank, int size) {
   MPI_Scatterv(sorted.rows, counts, places, MPI_INT, t.rows, mine, MPI_INT, 0, MPI_COMM_WORLD);
   MPI_Scatterv(sorted.columns, counts, places, MPI_INT, t.columns, mine, MPI_INT, 0, MPI_COMM_WORLD);
   MPI_Scatterv(sorted.values, counts, places, MPI_DOUBLE, t.values, mine, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  free(sorted.rows);
-  free(sorted.columns);
-  free(sorted.values);
+  free_triples(&sorted);
   free(counts);
   free(places);
   return t;
@@ -172,6 +176,15 @@ static void plan_exchange(Matrix* m, const int* needed, int size) {
   free(give);
   free(want_at);
   free(give_at);
+}
+
+static void free_matrix(Matrix* m) {
+  int* const lists[] = {m->starts,   m->columns,   m->peers_in,   m->counts_in, m->places_in,
+                        m->peers_out, m->counts_out, m->places_out, m->list};
+  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; ++i) free(lists[i]);
+  free(m->values);
+  free(m->outgoing);
+  free(m->requests);
 }
 
 static int by_value(const void* a, const void* b) {
@@ -296,6 +309,8 @@ int main(int argc, char** argv) {
   if (rank == 0) all = path ? read_matrix_market(path) : laplace(side);
   Triples mine = scatter(&all, rank, size);
   Matrix m = make_matrix(&mine, rank, size);
+  free_triples(&all);
+  free_triples(&mine);
   const size_t room = (size_t)(m.rows + m.halo);
   double* known = (double*)allocate(room, sizeof(double));
   double* x = (double*)allocate(room, sizeof(double));
@@ -321,6 +336,11 @@ int main(int argc, char** argv) {
              (unsigned long long)state);
     }
   }
+  free_matrix(&m);
+  double* const vectors[] = {known, x, b, work, whole};
+  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) free(vectors[i]);
+  free(counts);
+  free(places);
   const int code = verdict(rank, check, good);
   MPI_Finalize();
   return code;

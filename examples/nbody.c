@@ -173,6 +173,14 @@ int main(int argc, char** argv) {
     if (check) good = answer_good(all, all_velocity, n, steps, size);
   }
   for (int i = 0; i < 4; ++i) MPI_Request_free(&ring.requests[i]);
+  for (int b = 0; b < 2; ++b) free(ring.blocks[b]);
+  free(bodies);
+  free(velocity);
+  free(force);
+  free(all);
+  free(all_velocity);
+  free(counts);
+  free(places);
   const int code = verdict(rank, check, good);
   MPI_Finalize();
   return code;
