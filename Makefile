@@ -26,7 +26,10 @@ sanitize: setup
 	@cmake --preset tsan --log-level=WARNING && cmake --build build/tsan -j$(JOBS) --target rail_shm_test segment_test
 	@bash tools/check.sh build/tsan $(JOBS) -R '^unit\.(rail_shm|segment)$$'
 
-demo: build
+# Builds only what the demo shows: the library, the commands and the examples, not the tests.
+demo: setup
+	@cmake --preset $(PRESET) --log-level=WARNING
+	@cmake --build $(BUILD) -j$(JOBS) --target mpi_abi tools/all examples/all
 	@$(PYTHON) tools/demo.py --build $(BUILD)
 
 bench: build
