@@ -65,9 +65,13 @@ void EngineImpl::make_room() {
 
 Peer* EngineImpl::largest_stream() {
   Peer* largest = nullptr;
+  std::uint64_t most = 0;
   for (auto& p : peers) {
-    if (p->unprotected || is_self(p->rank) || logged_for(p->rank) == 0) continue;
-    if (!largest || logged_for(p->rank) > logged_for(largest->rank)) largest = p.get();
+    if (p->unprotected || is_self(p->rank)) continue;
+    if (std::uint64_t bytes = logged_for(p->rank); bytes > most) {
+      largest = p.get();
+      most = bytes;
+    }
   }
   return largest;
 }
@@ -104,13 +108,23 @@ void EngineImpl::discard_unlogged(Peer& to) {
   std::erase_if(to.out.synchronous, [](const auto& awaited) { return awaited.second->complete; });
 }
 
-// Gives the log stream of an unprotected receiver back once the receiver needs nothing of it any more.
-void EngineImpl::release_stream(Peer& to) {
-  if (!logging || !ensure_open(to)) return;  // it tells only when a channel of ours has come
+// An unprotected receiver that lives needs what it has not taken yet; it tells once a channel of ours has come.
+bool EngineImpl::needs_stream(Peer& to) {
+  if (to.state == wire::RankState::finished) return false;  // and never runs again: it was unprotected
+  if (!ensure_open(to)) return true;
   std::uint64_t word = to.out.log_done;
   if (to.local) word = segment::load_acquire(to.newest_log->control().inbound(job.self).log_done);
-  if (!segment::inbound_is_of(word, incarnation)) return;
-  if (to.out.sent != log_->appended(to.rank.value) || (word & segment::taken_mask) != (to.out.sent & segment::taken_mask)) return;
+  if (!segment::inbound_is_of(word, incarnation)) return true;
+  return to.out.sent != log_->appended(to.rank.value) || (word & segment::taken_mask) != (to.out.sent & segment::taken_mask);
+}
+
+// Gives the log stream of an unprotected receiver back once the receiver needs nothing of it any more.
+void EngineImpl::release_stream(Peer& to) {
+  if (!logging || needs_stream(to)) return;
+  if (to.state == wire::RankState::finished) {
+    discard_unlogged(to);  // transfers from the stream among it
+    to.out.sent = log_->appended(to.rank.value);
+  }
   log_->release(to.rank.value);
   to.out.stream_released = true;
   // It has gone over to this incarnation's log, so that it needs nothing of those before either; and what was sent before

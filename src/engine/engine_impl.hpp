@@ -127,6 +127,7 @@ class EngineImpl {
   Peer* largest_stream();
   std::uint64_t logged_for(Rank receiver) const;
   void publish_log_done(Peer& peer);
+  bool needs_stream(Peer& peer);
   void release_stream(Peer& peer);
   void discard_unlogged(Peer& peer);
   void on_matched(Peer& peer, const FrameHeader& header);

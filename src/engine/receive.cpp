@@ -116,14 +116,15 @@ void EngineImpl::accept(Peer& from, const FrameHeader& header, std::span<const B
   ContextState* state = contexts.find(Context{header.context});
   auto& arrivals = state ? state->peer(from.rank) : closed_peer_;
   Sequence number{header.sequence};
+  // Known by its envelope, though perhaps not delivered yet: one before it may be missing still.
+  if (auto lost = from.in.unlogged.find(name_of(header)); lost != from.in.unlogged.end()) {
+    return renew(from, *lost->second, header, pieces);
+  }
   auto verdict = core::match::Arrivals::Verdict::duplicate;
   if (state) {
     verdict = header.flags & wire::flag_numbered ? arrivals.arrivals.by_number(number) : arrivals.arrivals.in_order(number);
   }
   if (verdict == core::match::Arrivals::Verdict::duplicate) {
-    if (auto lost = from.in.unlogged.find(name_of(header)); lost != from.in.unlogged.end()) {
-      return renew(from, *lost->second, header, pieces);
-    }
     if (in_place && !taking_from_log_) release_credit(from, header.length);
     // Its sender, which sends it again without a log, waits to be asked for the payload: nothing of it is wanted.
     if (header.kind == FrameKind::rendezvous && !(header.flags & wire::flag_logged)) decline(from, header);
