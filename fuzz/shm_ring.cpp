@@ -19,7 +19,7 @@ struct Control {
 };
 }  // namespace
 
-// An input is the ring, after the opening's first cell.
+// An input is the ring, after the opening's first line.
 Octets sample(Random& random) {
   Control control;
   rail::shm::RingWriter ring;
@@ -30,7 +30,7 @@ Octets sample(Random& random) {
     header.kind = wire::FrameKind::eager;
     header.length = random() % 3 ? random() % 200 : random() % rail::shm::ring_payload_max;
     ring.send(header, nothing_taken, Incarnation{0},
-              [](std::uint64_t, MutableBytes out) { std::memset(out.data(), 0x5a, out.size()); });
+              [](MutableBytes out) { std::memset(out.data(), 0x5a, out.size()); });
   }
   Octets input;
   ByteWriter writer(input);
@@ -44,7 +44,7 @@ void take(Bytes input) {
   segment::ControlView view = control.view();
   ByteReader in(input);
   auto& opening = view.opening(reader_rank);
-  opening.first_cell = in.get<std::uint64_t>();
+  opening.first_line = in.get<std::uint64_t>();
   opening.reader_plus_1 = 1;
   std::memcpy(view.ring(reader_rank), in.rest().data(), std::min(in.left(), segment::ring_bytes));
   rail::shm::RingReader ring;
@@ -52,7 +52,7 @@ void take(Bytes input) {
   if (!ring.attach(view, reader_rank, Incarnation{0}, position)) return;
   rail::shm::RingFrame frame;
   while (ring.peek(frame)) {
-    for (std::size_t i = 0; i < frame.piece_count; ++i) touch(frame.pieces[i]);
+    touch(frame.payload);
     ring.release();
   }
 }

@@ -34,8 +34,8 @@ bool EngineImpl::offer(Peer& to, const FrameHeader& header, const Payload& paylo
 
 bool EngineImpl::offer_ring(Peer& to, const FrameHeader& header, const Payload& payload) {
   const segment::Inbound& progress = to.newest_log->control().inbound(job.self);
-  auto fill_cell = [&](std::uint64_t offset, MutableBytes out) { fill(to.rank, payload, offset, out); };
-  if (!to.out.ring.send(header, progress, incarnation, fill_cell)) return false;
+  auto fill_frame = [&](MutableBytes out) { fill(to.rank, payload, 0, out); };
+  if (!to.out.ring.send(header, progress, incarnation, fill_frame)) return false;
   wake(to);
   return true;
 }
@@ -51,6 +51,7 @@ bool EngineImpl::ensure_open(Peer& to) {
   if (!theirs) return false;
   to.out.ring.open(control, to.rank, to.incarnation, to.out.sent);
   to.out.open = true;
+  to.out.credit_known = false;
   wake(to);
   return true;
 }
@@ -70,21 +71,20 @@ void put(const Sink& sink, std::span<const Bytes> pieces) {
   }
 }
 
-// Eager bytes that may be sent now: what the receiver holds for us at most, less what is on the way or held.
-std::uint64_t EngineImpl::credit(const Peer& to) const {
-  if (!to.local) {
-    std::uint64_t held = to.out.eager_bytes - to.out.released;
-    return to.out.credit_known && held < credit_bytes_ ? credit_bytes_ - held : 0;
-  }
+// Whether so many eager bytes may be sent now: what the receiver holds for us at most, less what is on the way or held.
+// What a local receiver has released is looked up only when what was known of it does not suffice: it lies in a cache
+// line of its own.
+bool EngineImpl::has_credit(Peer& to, std::uint64_t bytes) const {
+  auto suffices = [&] { return to.out.eager_bytes - to.out.released + bytes <= credit_bytes_; };
+  if (!to.local) return to.out.credit_known && suffices();
+  if (to.out.credit_known && suffices()) return true;
   std::uint64_t word = segment::load_acquire(to.newest_log->control().inbound(job.self).released);
-  std::uint64_t released = word & taken_mask;
-  if (!segment::inbound_is_of(word, incarnation)) {
-    // Not attached yet: it may still hold what a predecessor of ours sent.
-    if (incarnation.value > 0) return 0;
-    released = 0;
-  }
-  std::uint64_t held = (to.out.eager_bytes - released) & taken_mask;
-  return held < credit_bytes_ ? credit_bytes_ - held : 0;
+  // Not attached yet: it may still hold what a predecessor of ours sent.
+  to.out.credit_known = segment::inbound_is_of(word, incarnation);
+  if (!to.out.credit_known) return incarnation.value == 0 && suffices();
+  // The word holds the low bits of a count that is at most what was sent.
+  to.out.released = to.out.eager_bytes - ((to.out.eager_bytes - word) & taken_mask);
+  return suffices();
 }
 
 void EngineImpl::release_credit(Peer& from, std::uint64_t bytes) {
@@ -124,11 +124,14 @@ void EngineImpl::wake(Peer& to) {
 }
 
 void EngineImpl::poll_ring(Peer& from) {
+  if (!from.in.ring.ready()) return;
   rail::shm::RingFrame frame;
-  constexpr std::uint64_t publish_every = segment::ring_cells / 4;
+  frame.header.source = from.rank.value;
+  frame.header.incarnation = from.incarnation.value;
+  constexpr std::uint64_t publish_every = segment::ring_lines / 4;
   bool took = false;
   while (from.in.open && !from.in.feeding && from.in.ring.peek(frame)) {
-    on_frame(from, frame.header, std::span(frame.pieces.data(), frame.piece_count));
+    on_frame(from, frame.header, frame.payload);
     if (!from.in.open) return;  // the peer's death was seen meanwhile
     from.in.ring.release();
     took = true;

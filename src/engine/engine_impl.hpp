@@ -58,7 +58,7 @@ class EngineImpl {
   void post(RecvOperation& op);
   void close_context(Context context);
   void post_numbered(RecvOperation& op);
-  void accept(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces, const segment::Record* record, PeerLog* log);
+  void accept(Peer& from, const FrameHeader& header, Bytes payload, const segment::Record* record, PeerLog* log);
   void recv_matched(RecvOperation& op, Message& message);
   bool cancel(RecvOperation& op);
   void await_acknowledged(Rank source);
@@ -131,7 +131,7 @@ class EngineImpl {
   void release_stream(Peer& peer);
   void discard_unlogged(Peer& peer);
   void on_matched(Peer& peer, const FrameHeader& header);
-  std::uint64_t credit(const Peer& peer) const;
+  bool has_credit(Peer& peer, std::uint64_t bytes) const;
 
   // channel.cpp
   bool ensure_open(Peer& peer);
@@ -172,17 +172,25 @@ class EngineImpl {
   void on_fetched(const RemoteAnswer& answer);
 
   // receive.cpp
-  void on_frame(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces);
-  void on_logged_frame(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces);
-  void on_data(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces);
-  void renew(Peer& from, Message& message, const FrameHeader& header, std::span<const Bytes> pieces);
+  void on_frame(Peer& from, const FrameHeader& header, Bytes payload);
+  void on_logged_frame(Peer& from, const FrameHeader& header, Bytes payload);
+  void on_data(Peer& from, const FrameHeader& header, Bytes payload);
+  void renew(Peer& from, Message& message, const FrameHeader& header, Bytes payload);
   Message* envelope(Peer& from, const FrameHeader& header, const segment::Record* record, PeerLog* log);
   void own(Peer& from, Message& message);
   void unhold(const Message& message);
-  void deliver(ContextState& state, Message& message);
-  void deliver_numbered(ContextState& state, Message& message);
-  void on_taken(Message& message);
+  RecvOperation* take_posted(ContextState& state, Rank source, MessageTag tag);
+  RecvOperation* take_numbered(ContextState& state, Rank source, Sequence number);
+  void keep_early(ContextPeer& arrivals, Sequence number, Message& message);
+  void deliver_early(ContextState& state, ContextPeer& arrivals);
+  void on_taken(Rank source, const FrameHeader& header, SendOperation* self_synchronous);
   void take(Context context, Message& message);
+  void on_match(RecvOperation& op, Rank source, const FrameHeader& header);
+  void receive_now(RecvOperation& op, Peer& from, const FrameHeader& header, Bytes payload);
+  void count_received(std::uint64_t bytes) {
+    ++counters().messages_received;
+    counters().bytes_received += bytes;
+  }
   void request_payload(Message& message);
   void decline(Peer& from, const FrameHeader& header);
   void ask_for(Peer& from, const FrameHeader& header, std::uint64_t wanted);

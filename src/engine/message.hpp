@@ -22,7 +22,7 @@ struct Message : core::match::Arrived {
     at_sender,  // to be asked for with clear_to_send
   } payload = Payload::held;
   std::vector<std::byte> bytes;       // held and owned
-  std::span<const Bytes> borrowed;    // held, not yet owned: views into the rail, while the frame is being handled
+  Bytes borrowed;                     // held, not yet owned: a view into the rail, while the frame is being handled
   bool owned = false;
   bool from_log = false;              // held, but taken from a log: does not count against a channel's credit
   bool needs_log = false;             // the sender must keep its log for it

@@ -43,7 +43,7 @@ struct Outgoing {
   std::deque<Transfer> transfers;
   std::uint64_t eager_bytes = 0;   // eager payload bytes sent on this channel
   std::uint64_t released = 0;      // of them, released by the receiver
-  bool credit_known = true;        // TCP: the receiver has said what it still holds from before
+  bool credit_known = true;        // the receiver of this channel has said what it still holds from before
   std::map<MessageName, SendOperation*> synchronous;  // waiting for `matched`
   std::map<MessageName, SendOperation*> rendezvous;   // protocol none: waiting for clear_to_send
   std::uint64_t log_done = 0;      // TCP: what an unprotected receiver has told, as segment::Inbound::log_done

@@ -69,7 +69,7 @@ Message* EngineImpl::look(Context context, Rank source, MessageTag tag) {
 
 // ---- what arrives
 
-void EngineImpl::on_frame(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces) {
+void EngineImpl::on_frame(Peer& from, const FrameHeader& header, Bytes payload) {
   if (!wire::plausible(header, job.rank_count, UINT64_MAX) || header.source != from.rank.value ||
       (wire::payload_on_rail(header) > eager_bytes_max(from) && !is_self(from.rank))) {
     abort(1, "a damaged frame arrived; the shared memory of a peer was overwritten");
@@ -78,13 +78,13 @@ void EngineImpl::on_frame(Peer& from, const FrameHeader& header, std::span<const
     case FrameKind::eager:
     case FrameKind::rendezvous:
     case FrameKind::matched:
-      if (header.flags & wire::flag_logged) return on_logged_frame(from, header, pieces);
+      if (header.flags & wire::flag_logged) return on_logged_frame(from, header, payload);
       if (header.kind == FrameKind::matched) return on_matched(from, header);
-      return accept(from, header, pieces, nullptr, nullptr);
+      return accept(from, header, payload, nullptr, nullptr);
     case FrameKind::clear_to_send:
       return start_transfer(from, header);
     case FrameKind::data:
-      return on_data(from, header, pieces);
+      return on_data(from, header, payload);
     case FrameKind::credit:
       from.out.released = header.offset;
       from.out.log_done = header.position;
@@ -93,7 +93,7 @@ void EngineImpl::on_frame(Peer& from, const FrameHeader& header, std::span<const
   }
 }
 
-void EngineImpl::on_logged_frame(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces) {
+void EngineImpl::on_logged_frame(Peer& from, const FrameHeader& header, Bytes payload) {
 #ifndef HOLDFAST_MUTATE_DROP_TOO_LITTLE
   if (header.position < from.in.cursor) {  // taken from the log already
     if (header.kind == FrameKind::eager) release_credit(from, header.length);
@@ -102,15 +102,15 @@ void EngineImpl::on_logged_frame(Peer& from, const FrameHeader& header, std::spa
 #endif
   from.in.cursor = header.position + segment::padded(sizeof(FrameHeader) + wire::payload_in_log(header));
   if (header.kind == FrameKind::matched) return on_matched(from, header);
-  if (header.kind == FrameKind::eager) return accept(from, header, pieces, nullptr, nullptr);
+  if (header.kind == FrameKind::eager) return accept(from, header, payload, nullptr, nullptr);
   point("rendezvous.seen");
   segment::Record record;
   PeerLog* log = sender_log(from, header, record);
-  accept(from, header, pieces, log ? &record : nullptr, log);
+  accept(from, header, payload, log ? &record : nullptr, log);
 }
 
 // An envelope, with its payload in `pieces`, or in a log, or still at the sender.
-void EngineImpl::accept(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces, const segment::Record* record,
+void EngineImpl::accept(Peer& from, const FrameHeader& header, Bytes payload, const segment::Record* record,
                         PeerLog* log) {
   bool in_place = header.kind == FrameKind::eager && !record;
   ContextState* state = contexts.find(Context{header.context});
@@ -118,7 +118,7 @@ void EngineImpl::accept(Peer& from, const FrameHeader& header, std::span<const B
   Sequence number{header.sequence};
   // Known by its envelope, though perhaps not delivered yet: one before it may be missing still.
   if (auto lost = from.in.unlogged.find(name_of(header)); lost != from.in.unlogged.end()) {
-    return renew(from, *lost->second, header, pieces);
+    return renew(from, *lost->second, header, payload);
   }
   auto verdict = core::match::Arrivals::Verdict::duplicate;
   if (state) {
@@ -130,26 +130,57 @@ void EngineImpl::accept(Peer& from, const FrameHeader& header, std::span<const B
     if (header.kind == FrameKind::rendezvous && !(header.flags & wire::flag_logged)) decline(from, header);
     return;
   }
-  Message* m = envelope(from, header, record, log);
-  if (in_place) m->borrowed = pieces;
-  if (record) ++counters().messages_replayed;
-  if (verdict == core::match::Arrivals::Verdict::early) {
-    own(from, *m);
-    if (!arrivals.early.emplace(number, m).second) drop(*m);  // sent again without a log, and here already
-    return;
+  bool numbered = header.flags & wire::flag_numbered;
+  RecvOperation* receive = nullptr;
+  if (verdict == core::match::Arrivals::Verdict::take) {
+    receive = numbered ? take_numbered(*state, from.rank, number) : take_posted(*state, from.rank, MessageTag{header.tag});
   }
-  if (header.flags & wire::flag_numbered) return deliver_numbered(*state, *m);
-  deliver(*state, *m);
+  if (receive && in_place) {
+    receive_now(*receive, from, header, payload);
+  } else {
+    Message* m = envelope(from, header, record, log);
+    if (in_place) m->borrowed = payload;
+    if (record) ++counters().messages_replayed;
+    if (receive) {
+      complete(*receive, *m);
+    } else {
+      own(from, *m);
+      if (verdict == core::match::Arrivals::Verdict::early) return keep_early(arrivals, number, *m);
+      if (numbered) state->numbered_arrived.emplace(ContextState::Name{from.rank, number}, m);
+      else state->matcher.queue(*m);
+    }
+  }
+  if (!numbered) deliver_early(*state, arrivals);
+}
+
+RecvOperation* EngineImpl::take_posted(ContextState& state, Rank source, MessageTag tag) {
+  return static_cast<RecvOperation*>(state.matcher.take_posted(source, tag));
+}
+
+RecvOperation* EngineImpl::take_numbered(ContextState& state, Rank source, Sequence number) {
+  auto it = state.numbered_posted.find({source, number});
+  if (it == state.numbered_posted.end()) return nullptr;
+  RecvOperation* op = it->second;
+  state.numbered_posted.erase(it);
+  return op;
+}
+
+void EngineImpl::keep_early(ContextPeer& arrivals, Sequence number, Message& m) {
+  if (!arrivals.early.emplace(number, &m).second) drop(m);  // sent again without a log, and here already
+}
+
+// What waited for the message before it.
+void EngineImpl::deliver_early(ContextState& state, ContextPeer& arrivals) {
   while (!arrivals.early.empty() && arrivals.early.begin()->first.value == arrivals.arrivals.below()) {
     Message* next = arrivals.early.begin()->second;
     arrivals.early.erase(arrivals.early.begin());
     arrivals.arrivals.in_order(Sequence{next->header.sequence});
-    deliver(*state, *next);
+    if (core::match::Posted* receive = state.matcher.arrive(*next)) complete(static_cast<RecvOperation&>(*receive), *next);
   }
 }
 
 // A message without a log whose sender died before its payload was here comes again from the next incarnation.
-void EngineImpl::renew(Peer& from, Message& m, const FrameHeader& header, std::span<const Bytes> pieces) {
+void EngineImpl::renew(Peer& from, Message& m, const FrameHeader& header, Bytes payload) {
   m.header = header;
   m.arrived = 0;
   if (header.kind == FrameKind::rendezvous) {
@@ -159,7 +190,7 @@ void EngineImpl::renew(Peer& from, Message& m, const FrameHeader& header, std::s
   from.in.unlogged.erase(name_of(header));
   from.in.receiving.erase(name_of(header));
   m.payload = Message::Payload::held;
-  m.borrowed = pieces;
+  m.borrowed = payload;
   if (m.receive) take_payload(*m.receive, m);
   else own(from, m);
 }
@@ -191,8 +222,7 @@ Message* EngineImpl::envelope(Peer& from, const FrameHeader& header, const segme
 // The message outlives the frame it came in: its payload is copied out of the rail.
 void EngineImpl::own(Peer& from, Message& m) {
   if (m.payload != Message::Payload::held || m.owned) return;
-  m.bytes.reserve(m.header.length);
-  for (Bytes piece : m.borrowed) m.bytes.insert(m.bytes.end(), piece.begin(), piece.end());
+  m.bytes.assign(m.borrowed.begin(), m.borrowed.end());
   m.borrowed = {};
   m.owned = true;
   from.in.held_bytes += m.bytes.size();
@@ -205,47 +235,42 @@ void EngineImpl::unhold(const Message& m) {
   if (m.from_log) in.held_log_bytes -= m.bytes.size();
 }
 
-void EngineImpl::deliver(ContextState& state, Message& m) {
-  core::match::Posted* receive = state.matcher.arrive(m);
-  if (receive) complete(static_cast<RecvOperation&>(*receive), m);
-  else own(peer(m.source), m);
-}
-
-void EngineImpl::deliver_numbered(ContextState& state, Message& m) {
-  ContextState::Name name{m.source, Sequence{m.header.sequence}};
-  auto it = state.numbered_posted.find(name);
-  if (it == state.numbered_posted.end()) {
-    own(peer(m.source), m);
-    state.numbered_arrived.emplace(name, &m);
-    return;
-  }
-  RecvOperation* op = it->second;
-  state.numbered_posted.erase(it);
-  complete(*op, m);
-}
-
 // ---- matched
 
 void EngineImpl::complete(RecvOperation& op, Message& m) {
-  op.matched = true;
-  op.source = m.source;
-  op.tag = m.tag;
-  op.bytes = m.header.length;
-  if (logging && !op.numbered) {
-    protocol.on_match(op.number, op.any_source, op.forced, m.source);
-    point("match.made");
-    persist_events();
-    point("match.logged");
-  }
-  on_taken(m);
+  on_match(op, m.source, m.header);
+  on_taken(m.source, m.header, m.self_synchronous);
   take_payload(op, m);
 }
 
+// The usual case: the receive was there first, and the payload is in the frame.
+void EngineImpl::receive_now(RecvOperation& op, Peer& from, const FrameHeader& header, Bytes payload) {
+  on_match(op, from.rank, header);
+  on_taken(from.rank, header, self_synchronous_);
+  op.truncated = payload.size() > op.sink.capacity;
+  put(op.sink, 0, payload);
+  if (!taking_from_log_) release_credit(from, payload.size());
+  count_received(std::min(payload.size(), op.sink.capacity));
+  op.complete = true;
+}
+
+void EngineImpl::on_match(RecvOperation& op, Rank source, const FrameHeader& header) {
+  op.matched = true;
+  op.source = source;
+  op.tag = MessageTag{header.tag};
+  op.bytes = header.length;
+  if (!logging || op.numbered) return;
+  protocol.on_match(op.number, op.any_source, op.forced, source);
+  point("match.made");
+  persist_events();
+  point("match.logged");
+}
+
 // The message has been matched, by a receive or a matched probe: a synchronous sender may know.
-void EngineImpl::on_taken(Message& m) {
-  if (!(m.header.flags & wire::flag_synchronous)) return;
-  if (m.self_synchronous) m.self_synchronous->complete = true;
-  else if (!is_self(m.source)) acknowledge(peer(m.source), m.header);
+void EngineImpl::on_taken(Rank source, const FrameHeader& header, SendOperation* self_synchronous) {
+  if (!(header.flags & wire::flag_synchronous)) return;
+  if (self_synchronous) self_synchronous->complete = true;
+  else if (!is_self(source)) acknowledge(peer(source), header);
 }
 
 void EngineImpl::take_payload(RecvOperation& op, Message& m) {
@@ -258,7 +283,7 @@ void EngineImpl::take_payload(RecvOperation& op, Message& m) {
         put(op.sink, 0, m.bytes);
         unhold(m);
       } else {
-        put(op.sink, m.borrowed);
+        put(op.sink, 0, m.borrowed);
       }
       if (!m.from_log) release_credit(peer(m.source), m.header.length);
       return finish(op, m);
@@ -307,15 +332,13 @@ void EngineImpl::ask_for(Peer& from, const FrameHeader& header, std::uint64_t wa
   send_control(from, ask);
 }
 
-void EngineImpl::on_data(Peer& from, const FrameHeader& header, std::span<const Bytes> pieces) {
+void EngineImpl::on_data(Peer& from, const FrameHeader& header, Bytes payload) {
   auto it = from.in.receiving.find(name_of(header));
   if (it == from.in.receiving.end()) return;  // completed from the log meanwhile
   Message& m = *it->second;
   if (header.offset != m.arrived || header.length > m.wanted - m.arrived) return;  // a piece of a transfer given up
-  for (Bytes piece : pieces) {
-    put(m.receive->sink, m.arrived, piece);
-    m.arrived += piece.size();
-  }
+  put(m.receive->sink, m.arrived, payload);
+  m.arrived += payload.size();
   point("rendezvous.arriving");
   if (m.arrived < m.wanted) return;
   point("rendezvous.received");
@@ -325,8 +348,7 @@ void EngineImpl::on_data(Peer& from, const FrameHeader& header, std::span<const 
 
 void EngineImpl::finish(RecvOperation& op, Message& m) {
   if (m.payload == Message::Payload::at_sender) peer(m.source).in.unlogged.erase(name_of(m.header));
-  ++counters().messages_received;
-  counters().bytes_received += m.wanted;
+  count_received(m.wanted);
   if (m.needs_log) --peer(m.source).in.log_references;
   pool_.put(&m);
   op.complete = true;

@@ -79,7 +79,7 @@ void EngineImpl::on_rail_frame(Peer& from, const FrameHeader& header, Bytes payl
     from.in.waiting.push_back({header, {payload.begin(), payload.end()}});
     return;
   }
-  on_frame(from, header, std::span(&payload, 1));
+  on_frame(from, header, payload);
 }
 
 void EngineImpl::on_incoming(Peer& from, const Event& event) {

@@ -51,7 +51,7 @@ void EngineImpl::end_remote_feed(Peer& from) {
   in.waiting.clear();
   for (WaitingFrame& frame : waiting) {
     Bytes payload(frame.payload);
-    on_frame(from, frame.header, std::span(&payload, 1));
+    on_frame(from, frame.header, payload);
   }
 }
 
@@ -103,7 +103,7 @@ void EngineImpl::take_remote_record(Peer& from, const RemoteRecord& record) {
   header.kind = record.omitted ? FrameKind::rendezvous : FrameKind::eager;
   header.offset = record.chunk;
   ++counters().messages_replayed;
-  accept(from, header, std::span(&record.payload, record.omitted ? 0 : 1), nullptr, nullptr);
+  accept(from, header, record.omitted ? Bytes() : record.payload, nullptr, nullptr);
 }
 
 // ---- payloads

@@ -137,7 +137,7 @@ Message* EngineImpl::probe_test(Context context, Rank source, MessageTag tag, bo
 
 void EngineImpl::take(Context context, Message& m) {
   contexts.find(context)->matcher.take(m);
-  on_taken(m);
+  on_taken(m.source, m.header, m.self_synchronous);
 }
 
 void EngineImpl::diverged_source(Rank now, Rank recorded) {

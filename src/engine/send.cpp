@@ -41,7 +41,7 @@ void EngineImpl::send_to_self(SendOperation& op, const FrameHeader& header) {
     whole = packed;
   }
   self_synchronous_ = synchronous ? &op : nullptr;
-  accept(peer(job.self), header, std::span(&whole, 1), nullptr, nullptr);
+  accept(peer(job.self), header, whole, nullptr, nullptr);
   self_synchronous_ = nullptr;
 }
 
@@ -117,7 +117,7 @@ void EngineImpl::send_unlogged(Peer& to, SendOperation& op, const FrameHeader& h
 bool EngineImpl::offer_record(Peer& to, const segment::Record& record, const Source* source) {
   FrameHeader h = record.header;
   h.check = 0;
-  if (h.kind == FrameKind::eager && h.length > credit(to)) h.kind = FrameKind::rendezvous;
+  if (h.kind == FrameKind::eager && !has_credit(to, h.length)) h.kind = FrameKind::rendezvous;
   if (h.kind == FrameKind::rendezvous) h.offset = record.chunk;
   bool at_hand = source && source->data;
   if (!offer(to, h, {at_hand ? source : nullptr, &record, 0})) return false;
@@ -185,7 +185,7 @@ void EngineImpl::pump_queue(Peer& to) {
     // A message that is not in the log must not overtake those that are.
     if (op && logging && to.out.sent != log_->appended(to.rank.value)) return;
     bool eager = frame.header.kind == FrameKind::eager;
-    if (eager && (frame.header.length > eager_bytes_max(to) || frame.header.length > credit(to))) {
+    if (eager && (frame.header.length > eager_bytes_max(to) || !has_credit(to, frame.header.length))) {
       frame.header.kind = FrameKind::rendezvous;
       eager = false;
     }

@@ -89,7 +89,6 @@ void EngineImpl::wait(bool (*done)(void*), void* self) {
     progress();
     if (done(self)) return;
     if (!spins) ::sched_yield();
-    else __builtin_ia32_pause();
     if (spins && i % 64 != 0) continue;
     std::int64_t now = now_ns();
     if (std::uint64_t current = activity(); current != seen || since == 0) {

@@ -12,9 +12,9 @@
 namespace hf::segment {
 
 inline constexpr std::uint64_t control_magic = 0x31304c54434648ull;  // "HFCTL01"
-inline constexpr std::size_t cell_bytes = 256;
-inline constexpr std::size_t ring_cells = 256;  // a power of two
-inline constexpr std::size_t ring_bytes = cell_bytes * ring_cells;
+inline constexpr std::size_t line_bytes = 64;
+inline constexpr std::size_t ring_lines = 1024;  // a power of two
+inline constexpr std::size_t ring_bytes = line_bytes * ring_lines;
 
 // Totals of this incarnation, for the report; plain counters, each read alone.
 struct Counters {
@@ -50,13 +50,13 @@ struct alignas(64) StreamEntry {
 // This rank's ring to a local peer. Valid for the peer's incarnation `reader_plus_1 - 1`, which is written last.
 struct alignas(64) RingOpening {
   std::uint64_t reader_plus_1;
-  std::uint64_t first_cell;  // number of the first cell (cells are numbered from 0 for ever, modulo ring_cells)
+  std::uint64_t first_line;  // number of the first line (lines are numbered from 0 for ever, modulo ring_lines)
   std::uint64_t position;    // wire::Opening::position
 };
 
 // What this rank has taken from a local peer's ring to it.
 struct alignas(64) Inbound {
-  std::uint64_t taken;     // (incarnation of the writer + 1) << 40 | cells taken (40 bits)
+  std::uint64_t taken;     // (incarnation of the writer + 1) << 40 | lines taken (40 bits)
   std::uint64_t released;  // the same for eager bytes released in all: credit
   std::uint64_t log_done;  // position in the writer's log stream before which this rank needs nothing any more, and
                            //   the writer's incarnation as above; written only by an unprotected rank

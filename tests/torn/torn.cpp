@@ -78,52 +78,54 @@ void send_frame(Memory& m, std::uint64_t sequence, std::uint64_t length) {
   h.sequence = sequence;
   h.tag = 4711;
   h.length = length;
-  bool sent = m.ring.send(h, m.reader.inbound(writer_rank), Incarnation{0}, fill);
+  bool sent = m.ring.send(h, m.reader.inbound(writer_rank), Incarnation{0}, [](MutableBytes out) { fill(0, out); });
   if (!sent) ::_exit(3);
 }
 
-// The ring has gone round once: its cells hold older frames.
-void prepare_ring(Memory& m) {
+constexpr std::uint64_t lines_before = segment::ring_lines + 7, lines_to_end = 2 * segment::ring_lines - 3;
+
+// The ring has gone round once: its lines hold older frames.
+void prepare_ring(Memory& m, std::uint64_t lines) {
   m.ring.open(m.control, reader_rank, Incarnation{0}, 0);
-  for (std::uint64_t i = 0; i < segment::ring_cells + 7; ++i) {
-    send_frame(m, 1000 + i, i % 3 * 60);
+  for (std::uint64_t i = 0; i < lines; ++i) {
+    send_frame(m, 1000 + i, i % 17);
     std::uint64_t taken = std::uint64_t{1} << segment::taken_bits | (i + 1);
     segment::store_release(m.reader.inbound(writer_rank).taken, taken);
   }
 }
 
-Seen look_at_ring(Memory& m, std::uint64_t length) {
+Seen look_at_ring(Memory& m, std::uint64_t length, std::uint64_t lines) {
   rail::shm::RingReader in;
   std::uint64_t position = 0;
-  // A reader that has taken all before: cells are numbered from 0.
-  std::uint64_t first = std::exchange(m.control.opening(reader_rank).first_cell, segment::ring_cells + 7);
+  // A reader that has taken all before: lines are numbered from 0.
+  std::uint64_t first = std::exchange(m.control.opening(reader_rank).first_line, lines);
   bool attached = in.attach(m.control, reader_rank, Incarnation{0}, position);
-  m.control.opening(reader_rank).first_cell = first;
+  m.control.opening(reader_rank).first_line = first;
   if (!attached) return Seen::torn;
   rail::shm::RingFrame frame;
   if (!in.peek(frame)) return Seen::nothing;
   const auto& h = frame.header;
   if (h.kind != wire::FrameKind::eager || h.sequence != 1 || h.tag != 4711 || h.length != length) return Seen::torn;
-  std::uint64_t offset = 0;
-  for (std::size_t p = 0; p < frame.piece_count; ++p) {
-    if (!is_content(frame.pieces[p], offset)) return Seen::torn;
-    offset += frame.pieces[p].size();
-  }
+  if (frame.payload.size() != length || !is_content(frame.payload, 0)) return Seen::torn;
   in.release();
-  return offset == length && !in.ready() ? Seen::whole : Seen::torn;
+  return in.ready() ? Seen::torn : Seen::whole;
 }
 
-constexpr std::uint64_t small = 150, several_cells = 1500;
+constexpr std::uint64_t small = 16, several_lines = 1500;
 
 // ---- the opening of a ring to a new incarnation of the reader
 
-void prepare_opening(Memory& m) { prepare_ring(m); }
-void publish_opening(Memory& m) { m.ring.open(m.control, reader_rank, Incarnation{5}, 123456); }
+void prepare_opening(Memory& m) {
+  prepare_ring(m, lines_before);
+}
+void publish_opening(Memory& m) {
+  m.ring.open(m.control, reader_rank, Incarnation{5}, 123456);
+}
 Seen look_at_opening(Memory& m) {
   rail::shm::RingReader in;
   std::uint64_t position = 0;
   if (!in.attach(m.control, reader_rank, Incarnation{5}, position)) return Seen::nothing;
-  return position == 123456 && m.control.opening(reader_rank).first_cell == segment::ring_cells + 7 ? Seen::whole : Seen::torn;
+  return position == 123456 && m.control.opening(reader_rank).first_line == lines_before ? Seen::whole : Seen::torn;
 }
 
 // ---- the logs
@@ -180,10 +182,14 @@ Seen look_at_events(Memory& m) {
 }
 
 const Case cases[] = {
-    {"ring frame of one cell", prepare_ring, [](Memory& m) { send_frame(m, 1, small); },
-     [](Memory& m) { return look_at_ring(m, small); }},
-    {"ring frame of several cells", prepare_ring, [](Memory& m) { send_frame(m, 1, several_cells); },
-     [](Memory& m) { return look_at_ring(m, several_cells); }},
+    {"ring frame of one line", [](Memory& m) { prepare_ring(m, lines_before); },
+     [](Memory& m) { send_frame(m, 1, small); }, [](Memory& m) { return look_at_ring(m, small, lines_before); }},
+    {"ring frame of several lines", [](Memory& m) { prepare_ring(m, lines_before); },
+     [](Memory& m) { send_frame(m, 1, several_lines); },
+     [](Memory& m) { return look_at_ring(m, several_lines, lines_before); }},
+    {"ring frame behind skipped lines", [](Memory& m) { prepare_ring(m, lines_to_end); },
+     [](Memory& m) { send_frame(m, 1, several_lines); },
+     [](Memory& m) { return look_at_ring(m, several_lines, lines_to_end); }},
     {"opening of a ring", prepare_opening, publish_opening, look_at_opening},
     {"sender log record", [](Memory& m) { append_record(m, 0, before_record); },
      [](Memory& m) { append_record(m, 1, log_record); },

@@ -41,24 +41,23 @@ Arrived* Matcher::post(Posted& receive) {
   return nullptr;
 }
 
-Posted* Matcher::arrive(Arrived& message) {
+Posted* Matcher::take_posted(Rank source, MessageTag tag) {
   for (Posted* p = posted_.first(); p; p = posted_.after(*p)) {
-    if (p->mode == Mode::inert || !accepts(*p, message)) continue;
+    if (p->mode == Mode::inert || !accepts(*p, source, tag)) continue;
     if (p->mode == Mode::held) {  // the message waits behind it
-      hold_after(*p, message);
-      break;
+      hold_after(*p, source, tag);
+      return nullptr;
     }
     posted_.remove(*p);
     return p;
   }
-  unexpected_.push_back(message);
   return nullptr;
 }
 
 // Receives behind a held one that could take the message too take none before: a later one would overtake it.
-void Matcher::hold_after(Posted& first, const Arrived& message) {
+void Matcher::hold_after(Posted& first, Rank source, MessageTag tag) {
   for (Posted* p = posted_.after(first); p; p = posted_.after(*p)) {
-    if (p->mode != Mode::free || !accepts(*p, message)) continue;
+    if (p->mode != Mode::free || !accepts(*p, source, tag)) continue;
     p->mode = Mode::held;
     ++held_;
   }

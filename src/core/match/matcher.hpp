@@ -32,7 +32,14 @@ class Matcher {
   // A receive is posted: returns the earliest unexpected message it takes (unlinked), or null: it is queued.
   Arrived* post(Posted& receive);
   // A message has arrived: returns the earliest posted receive that takes it (unlinked), or null: it is queued.
-  Posted* arrive(Arrived& message);
+  Posted* arrive(Arrived& message) {
+    Posted* receive = take_posted(message.source, message.tag);
+    if (!receive) queue(message);
+    return receive;
+  }
+  // The two halves of it: null from the first, and the second must follow.
+  Posted* take_posted(Rank source, MessageTag tag);
+  void queue(Arrived& message) { unexpected_.push_back(message); }
   // The earliest unexpected message that a receive of this source and tag would take now; it stays queued.
   Arrived* peek(Rank source, MessageTag tag);
   // Takes a message found by peek out of the queue.
@@ -56,13 +63,15 @@ class Matcher {
   List<Posted>& posted() { return posted_; }
 
  private:
+  static bool accepts(const Posted& receive, Rank source, MessageTag tag) {
+    return (receive.source == any_rank || receive.source == source) && (receive.tag == any_tag || receive.tag == tag);
+  }
   static bool accepts(const Posted& receive, const Arrived& message) {
-    return (receive.source == any_rank || receive.source == message.source) &&
-           (receive.tag == any_tag || receive.tag == message.tag);
+    return accepts(receive, message.source, message.tag);
   }
   bool blocked(const Arrived& message) const;
   Arrived* earliest(const Posted& receive);
-  void hold_after(Posted& first, const Arrived& message);
+  void hold_after(Posted& first, Rank source, MessageTag tag);
   void remove_posted(Posted& receive);
 
   List<Posted> posted_;

@@ -1,14 +1,14 @@
-// The shared-memory rail: one ring of cells for each ordered pair of incarnations. The ring lies in the writer's control
-// segment and only the writer stores into it; how far the reader has come stands in the reader's. A frame takes one
-// cell, or several: the first cell's number is stored last, so a reader sees a whole frame or none (design rule 9).
+// The shared-memory rail: one ring of cache lines for each ordered pair of incarnations. The ring lies in the writer's
+// control segment and only the writer stores into it; how far the reader has come stands in the reader's. A frame is a
+// run of lines that does not wrap; its first word, the number of its line + 1, is stored last, so that a reader sees a
+// whole frame or none (design rule 9). The word where the next frame will begin is cleared before that, so that nothing
+// older is taken for one.
 //
-// Cell: u64 number of the cell + 1, then 248 bytes. First cell of a frame: header (56) and up to 192 payload bytes.
+// Frame: u64 number, RingHeader (40), u64 offset where the kind has one, payload. docs/frames.md.
 #pragma once
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstring>
-#include <span>
 
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
@@ -17,83 +17,109 @@
 
 namespace hf::rail::shm {
 
-using segment::cell_bytes;
-using segment::ring_cells;
+using segment::line_bytes;
+using segment::ring_lines;
 
-inline constexpr std::size_t cell_data_bytes = cell_bytes - 8;
-inline constexpr std::size_t first_payload_bytes = cell_data_bytes - sizeof(wire::FrameHeader);
+// A frame's header without what is the same for all frames of a ring.
+struct RingHeader {
+  std::uint64_t context, sequence, length, position;
+  std::int32_t tag;
+  wire::FrameKind kind;
+  std::uint8_t flags;
+  std::uint16_t reserved;
+};
+static_assert(sizeof(RingHeader) == 40);
+
 inline constexpr std::size_t ring_payload_max = 8192;  // larger payloads go by rendezvous, or in pieces
+inline constexpr std::uint64_t skip_mark = std::uint64_t{1}
+                                           << 63;  // in a number: the next frame is at the ring's start
 
-constexpr std::uint64_t cells_for(std::uint64_t payload) {
-  return payload <= first_payload_bytes ? 1 : 1 + (payload - first_payload_bytes + cell_data_bytes - 1) / cell_data_bytes;
+constexpr bool has_offset(wire::FrameKind kind) {
+  return kind == wire::FrameKind::rendezvous || kind == wire::FrameKind::data || kind == wire::FrameKind::clear_to_send;
 }
-inline constexpr std::size_t frame_pieces_max = cells_for(ring_payload_max);
+constexpr std::size_t payload_offset(wire::FrameKind kind) {
+  return has_offset(kind) ? 56 : 48;
+}
+constexpr std::uint64_t lines_for(wire::FrameKind kind, std::uint64_t payload) {
+  return (payload_offset(kind) + payload + line_bytes - 1) / line_bytes;
+}
 
 class RingWriter {
  public:
   RingWriter() = default;
-  explicit RingWriter(std::uint64_t first_cell) : next_(first_cell) {}
+  explicit RingWriter(std::uint64_t first_line) : next_(first_line) {}
   // Opens the ring to an incarnation of the reader; what stands before `position` in the log comes from the log.
   void open(segment::ControlView own, Rank reader, Incarnation reader_incarnation, std::uint64_t position) {
-    cells_ = own.ring(reader);
+    ring_ = own.ring(reader);
     taken_ = next_;
     auto& opening = own.opening(reader);
     segment::store_release(opening.reader_plus_1, std::uint64_t{0});
-    segment::store_release(opening.first_cell, next_);
+    segment::store_release(opening.first_line, next_);
     segment::store_release(opening.position, position);
     segment::store_release(opening.reader_plus_1, std::uint64_t{reader_incarnation.value} + 1);
   }
-  bool is_open() const { return cells_ != nullptr; }
-  void close() { cells_ = nullptr; }
+  bool is_open() const { return ring_ != nullptr; }
+  void close() { ring_ = nullptr; }
 
-  // Offers one frame; `fill(offset, out)` writes payload bytes. False: no room, nothing was written.
+  // Offers one frame; `fill(out)` writes the payload. False: no room, nothing was written.
   template <class Fill>
   bool send(const wire::FrameHeader& header, const segment::Inbound& progress, Incarnation own, Fill&& fill) {
     std::uint64_t payload = wire::payload_on_rail(header);
-    std::uint64_t cells = cells_for(payload);
-    if (next_ + cells - taken_ > ring_cells) {
-      refresh(progress, own);
-      if (next_ + cells - taken_ > ring_cells) return false;
-    }
-    std::uint64_t first = std::min<std::uint64_t>(payload, first_payload_bytes);
-    std::byte* cell = at(next_);
+    std::uint64_t lines = lines_for(header.kind, payload);
+    std::uint64_t to_end = ring_lines - next_ % ring_lines;
+    std::uint64_t skipped = lines > to_end ? to_end : 0;
+    // One line more: where the frame after this one will begin.
+    if (!has_room(skipped + lines + 1, progress, own)) return false;
+    if (skipped) skip(skipped);
+    std::byte* frame = at(next_);
 #ifdef HOLDFAST_MUTATE_PUBLISH_EARLY
-    segment::store_release(*reinterpret_cast<std::uint64_t*>(cell), next_ + 1);
+    segment::store_release(number(next_), next_ + 1);
 #endif
-    std::memcpy(cell + 8, &header, sizeof(header));
-    if (first) fill(std::uint64_t{0}, MutableBytes(cell + 8 + sizeof(header), first));
-    std::uint64_t done = first;
-    for (std::uint64_t i = 1; i < cells; ++i) {
-      std::uint64_t here = std::min<std::uint64_t>(payload - done, cell_data_bytes);
-      fill(done, MutableBytes(at(next_ + i) + 8, here));
-      done += here;
-    }
-    segment::store_release(*reinterpret_cast<std::uint64_t*>(cell), next_ + 1);
-    next_ += cells;
+    RingHeader short_header{header.context, header.sequence, header.length, header.position,
+                            header.tag,     header.kind,     header.flags,  0};
+    std::memcpy(frame + 8, &short_header, sizeof(short_header));
+    if (has_offset(header.kind)) std::memcpy(frame + 48, &header.offset, 8);
+    if (payload) fill(MutableBytes(frame + payload_offset(header.kind), payload));
+    segment::store_relaxed(number(next_ + lines), std::uint64_t{0});
+    segment::store_release(number(next_), next_ + 1);
+    next_ += lines;
     return true;
   }
 
  private:
-  std::byte* at(std::uint64_t cell) { return cells_ + (cell % ring_cells) * cell_bytes; }
-  void refresh(const segment::Inbound& progress, Incarnation own) {
-    std::uint64_t word = segment::load_acquire(progress.taken);
-    if (!segment::inbound_is_of(word, own)) return;
-    constexpr std::uint64_t mask = segment::taken_mask;
-    // The word holds the low 40 bits of the count; the count is within a ring of next_.
-    std::uint64_t behind = (next_ - (word & mask)) & mask;
-    if (behind <= ring_cells) taken_ = std::max(taken_, next_ - behind);
+  std::byte* at(std::uint64_t line) {
+    return ring_ + (line % ring_lines) * line_bytes;
+  }
+  std::uint64_t& number(std::uint64_t line) {
+    return *reinterpret_cast<std::uint64_t*>(at(line));
   }
 
-  std::byte* cells_ = nullptr;
-  std::uint64_t next_ = 0;   // number of the next cell to write, for ever rising over all readers
+  bool has_room(std::uint64_t lines, const segment::Inbound& progress, Incarnation own) {
+    if (next_ + lines - taken_ <= ring_lines) return true;
+    std::uint64_t word = segment::load_acquire(progress.taken);
+    // Not of this incarnation of ours: the reader has not attached to this ring yet.
+    if (!segment::inbound_is_of(word, own)) return false;
+    std::uint64_t ahead = (word - taken_) & segment::taken_mask;
+    if (ahead <= next_ - taken_) taken_ += ahead;
+    return next_ + lines - taken_ <= ring_lines;
+  }
+
+  // No frame fits before the ring's end: the next one begins at its start.
+  void skip(std::uint64_t lines) {
+    segment::store_relaxed(number(next_ + lines), std::uint64_t{0});
+    segment::store_release(number(next_), (next_ + 1) | skip_mark);
+    next_ += lines;
+  }
+
+  std::byte* ring_ = nullptr;
+  std::uint64_t next_ = 0;   // number of the next line to write, for ever rising over all readers
   std::uint64_t taken_ = 0;  // what the reader is known to have taken
 };
 
-// A frame in place; views are valid until RingReader::release.
+// A frame in place; the payload's view is valid until RingReader::release.
 struct RingFrame {
   wire::FrameHeader header;
-  std::array<Bytes, frame_pieces_max> pieces;
-  std::size_t piece_count = 0;
+  Bytes payload;
 };
 
 class RingReader {
@@ -103,36 +129,49 @@ class RingReader {
   bool attach(segment::ControlView writer, Rank self, Incarnation self_incarnation, std::uint64_t& position) {
     const auto& opening = writer.opening(self);
     if (segment::load_acquire(opening.reader_plus_1) != std::uint64_t{self_incarnation.value} + 1) return false;
-    next_ = segment::load_acquire(opening.first_cell);
+    next_ = segment::load_acquire(opening.first_line);
     position = segment::load_acquire(opening.position);
-    cells_ = writer.ring(self);
+    ring_ = writer.ring(self);
     published_ = next_;
     return true;
   }
-  bool is_open() const { return cells_ != nullptr; }
-  void close() { cells_ = nullptr; }
+  bool is_open() const { return ring_ != nullptr; }
+  void close() { ring_ = nullptr; }
 
   bool ready() const {
-    return segment::load_acquire(*reinterpret_cast<const std::uint64_t*>(at(next_))) == next_ + 1;
+    std::uint64_t found = number(next_);
+    if (found != ((next_ + 1) | skip_mark)) return found == next_ + 1;
+    std::uint64_t start = ring_start();
+    return number(start) == start + 1;
   }
-  // The next frame. False: none. An implausible length (a damaged ring) is cut to what a ring can hold.
+  // The next frame, without source and incarnation, which are the ring's. False: none. An implausible length (a damaged
+  // ring) is cut to what the ring holds.
   bool peek(RingFrame& frame) {
-    if (!ready()) return false;
-    const std::byte* cell = at(next_);
-    std::memcpy(&frame.header, cell + 8, sizeof(frame.header));
-    std::uint64_t payload = std::min<std::uint64_t>(wire::payload_on_rail(frame.header), ring_payload_max);
-    frame.piece_count = 0;
-    std::uint64_t first = std::min<std::uint64_t>(payload, first_payload_bytes);
-    if (first) frame.pieces[frame.piece_count++] = Bytes(cell + 8 + sizeof(frame.header), first);
-    for (std::uint64_t done = first, i = 1; done < payload; ++i) {
-      std::uint64_t here = std::min<std::uint64_t>(payload - done, cell_data_bytes);
-      frame.pieces[frame.piece_count++] = Bytes(at(next_ + i) + 8, here);
-      done += here;
+    std::uint64_t found = number(next_);
+    if (found == ((next_ + 1) | skip_mark)) [[unlikely]] {
+      next_ = ring_start();
+      found = number(next_);
     }
-    cells_of_frame_ = cells_for(payload);
+    if (found != next_ + 1) return false;
+    const std::byte* at = line(next_);
+    RingHeader header;
+    std::memcpy(&header, at + 8, sizeof(header));
+    frame.header.kind = header.kind;
+    frame.header.flags = header.flags;
+    frame.header.tag = header.tag;
+    frame.header.context = header.context;
+    frame.header.sequence = header.sequence;
+    frame.header.length = header.length;
+    frame.header.position = header.position;
+    frame.header.offset = 0;
+    if (has_offset(header.kind)) std::memcpy(&frame.header.offset, at + 48, 8);
+    std::uint64_t to_end = (ring_lines - next_ % ring_lines) * line_bytes - payload_offset(header.kind);
+    std::uint64_t payload = std::min({wire::payload_on_rail(frame.header), std::uint64_t{ring_payload_max}, to_end});
+    frame.payload = Bytes(at + payload_offset(header.kind), payload);
+    lines_of_frame_ = lines_for(header.kind, payload);
     return true;
   }
-  void release() { next_ += cells_of_frame_; }
+  void release() { next_ += lines_of_frame_; }
   // Tells the writer what was taken; cheap when nothing was.
   void publish(segment::Inbound& own, Incarnation writer, std::uint64_t every = 1) {
     if (next_ - published_ < every) return;
@@ -141,11 +180,15 @@ class RingReader {
   }
 
  private:
-  const std::byte* at(std::uint64_t cell) const { return cells_ + (cell % ring_cells) * cell_bytes; }
-  const std::byte* cells_ = nullptr;
+  const std::byte* line(std::uint64_t number) const { return ring_ + (number % ring_lines) * line_bytes; }
+  std::uint64_t number(std::uint64_t of) const {
+    return segment::load_acquire(*reinterpret_cast<const std::uint64_t*>(line(of)));
+  }
+  std::uint64_t ring_start() const { return next_ + ring_lines - next_ % ring_lines; }  // the next line there
+  const std::byte* ring_ = nullptr;
   std::uint64_t next_ = 0;
   std::uint64_t published_ = 0;
-  std::uint64_t cells_of_frame_ = 0;
+  std::uint64_t lines_of_frame_ = 0;
 };
 
 }  // namespace hf::rail::shm
