@@ -23,10 +23,17 @@ def number_type(kind):
     return POLY.get(kind) or TYPES.get(kind) or "int"
 
 
+def has_root_side(function):
+    """Whether the root has arguments of its own, so that what others give is not significant there on intercommunicators."""
+    return any(p.where == "root" for p in function.parameters)
+
+
 def significance(function, p):
     """C++ condition under which a parameter is significant; '' for always (6.2 and the descriptions of collectives)."""
     conditions = []
     names = {q.name: q for q in function.parameters}
+    if p.where != "root" and "root" in names:
+        conditions.append("at_leaf" if has_root_side(function) else "!looks_on")
     if p.where == "root":
         conditions.append("at_root")
         other = "recvbuf" if p.name.startswith("recv") else "sendbuf"
@@ -86,7 +93,8 @@ def handle(body, function, p):
             extra = f", {where}" if where else ""
             body.before.append(f'mpi::Datatype* {name}_ = call.committed({name}, "{name}"{extra});')
         else:
-            body.before.append(f"mpi::{cls}* {name}_ = {lookup(p)};")
+            at = f"!at_{p.where} ? nullptr : " if p.where else ""
+            body.before.append(f"mpi::{cls}* {name}_ = {at}{lookup(p)};")
         body.arguments.append(f"{name}_" if p.null else f"*{name}_")
         return
     body.parameters.append(f"{abi_type}* {name}")
@@ -135,7 +143,7 @@ def handle_array(body, function, p):
         body.success.append("}")
         return
     committed = "true" if p.kind == "committed" else "false"
-    count = "comm_ ? comm_->size() : 0" if p.length == "comm" else p.length
+    count = "comm_ ? comm_->peers().size() : 0" if p.length == "comm" else p.length
     extra = f", !Abi::in_place({p.where})" if p.where else ""
     counts = p.name.replace("types", "counts")  # each element's own
     if counts in (q.name for q in function.parameters):
@@ -205,11 +213,19 @@ def other(body, function, p):
     body.arguments.append(name)
 
 
+def roles(comm, used):
+    """Declarations of what the process is in the call, of those names that `used` mentions."""
+    conditions = {"at_root": f"{comm}_->is_root(root)", "at_leaf": f"{comm}_->is_leaf(root)",
+                  "looks_on": f"{comm}_->looks_on(root)", "at_leader": f"{comm}_->rank() == local_leader"}
+    return [f"const bool {name} = {comm}_ && {condition};" for name, condition in conditions.items() if name in used]
+
+
 def convert(function):
     body = Body()
     # The communicator or file first: its error handler is the one for what is wrong with the other arguments.
     ordered = sorted(function.parameters, key=lambda p: (p.kind not in ("comm", "file") or p.direction == ">"))
     parts = {}
+    roles_at = None
     for p in ordered:
         part = Body()
         if p.kind in INTEGERS:
@@ -224,8 +240,10 @@ def convert(function):
             other(part, function, p)
         parts[p.name] = part
         body.before += part.before
-        if p.kind == "comm" and any(q.where == "root" for q in function.parameters):
-            body.before.append("const bool at_root = comm_ && comm_->rank() == root;")
+        if p.kind == "comm" and roles_at is None:
+            comm, roles_at = p.name, len(body.before)
+    if roles_at is not None:
+        body.before[roles_at:roles_at] = roles(comm, " ".join(body.before))
     for p in function.parameters:
         part = parts[p.name]
         body.parameters += part.parameters

@@ -109,9 +109,22 @@ class Entries(unittest.TestCase):
     def test_what_is_significant_at_the_root_only(self):
         text = entries.entry(one("Gather large\n  sendbuf:buffer recvbuf:buffer> recvcount:count@root "
                                  "recvtype:committed@root root:root comm:comm"))
-        self.assertIn("const bool at_root = comm_ && comm_->rank() == root;", text)
+        self.assertIn("const bool at_root = comm_ && comm_->is_root(root);", text)
         self.assertIn("if (at_root) call.not_negative(recvcount", text)
         self.assertIn('call.committed(recvtype, "recvtype", at_root)', text)
+
+    def test_what_is_not_significant_between_groups(self):
+        gather = entries.entry(one("Gather large\n  sendbuf:buffer sendcount:count@sendbuf recvbuf:buffer> "
+                                   "recvcount:count@root root:root comm:comm"))
+        self.assertIn("const bool at_leaf = comm_ && comm_->is_leaf(root);", gather)
+        self.assertIn("if (at_leaf && !Abi::in_place(sendbuf)) call.not_negative(sendcount", gather)
+        bcast = entries.entry(one("Bcast large\n  buffer:pointer count:count datatype:committed root:root comm:comm"))
+        self.assertIn('call.committed(datatype, "datatype", !looks_on)', bcast)
+
+    def test_what_is_significant_at_the_leader_only(self):
+        text = entries.entry(one("Join\n  local_comm:comm local_leader:rank peer_comm:comm?@leader"))
+        self.assertIn("const bool at_leader = local_comm_ && local_comm_->rank() == local_leader;", text)
+        self.assertIn("peer_comm_ = !at_leader ? nullptr : call.template optional<mpi::Comm>(peer_comm", text)
 
     def test_a_type_whose_count_is_zero_is_not_significant(self):
         text = entries.entry(one("Alltoallw large\n  sendbuf:buffer sendcounts:count[] sendtypes:committed[comm]@sendbuf "

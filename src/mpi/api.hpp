@@ -326,6 +326,9 @@ int group_rank(Process& p, Group& group, int& rank);
 int group_size(Process& p, Group& group, int& size);
 int group_translate_ranks(Process& p, Group& group1, int n, const int* ranks1, Group& group2, int* ranks2);
 int group_union(Process& p, Group& group1, Group& group2, Group*& newgroup);
+int intercomm_create(Process& p, Comm& local_comm, int local_leader, Comm* peer_comm, int remote_leader, int tag,
+    Comm*& newintercomm);
+int intercomm_merge(Process& p, Comm& intercomm, int high, Comm*& newintracomm);
 
 // topologies
 int dims_create(Process& p, int nnodes, int ndims, int* dims);

@@ -13,6 +13,7 @@ Comm::~Comm() {
   }
   release(info);
   if (errhandler) release(errhandler);
+  release(remote);
   release(group);
 }
 

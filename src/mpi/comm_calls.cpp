@@ -8,6 +8,7 @@
 #include "mpi/api.hpp"
 #include "mpi/buffered_calls.hpp"
 #include "mpi/comm_hints.hpp"
+#include "mpi/comm_make.hpp"
 #include "mpi/process.hpp"
 
 namespace hf::mpi {
@@ -25,8 +26,18 @@ int refuse_predefined(Process& p, const Comm& comm, const char* what) {
   return p.explain(err_comm, fmt::format("{} is predefined and cannot be {}", comm.name, what));
 }
 
-int no_remote(Process& p) {
+int check_inter(Process& p, const Comm& comm) {
+  if (comm.is_inter()) return success;
   return p.explain(err_comm, "an intracommunicator has no remote group: this needs an intercommunicator");
+}
+
+int compare(const Group& group1, const Group& group2) {
+  const auto &a = group1.members, &b = group2.members;
+  if (a == b) return congruent;
+  auto x = a, y = b;
+  std::ranges::sort(x);
+  std::ranges::sort(y);
+  return x == y ? similar : unequal;
 }
 
 }  // namespace
@@ -43,34 +54,39 @@ int comm_rank(Process&, Comm& comm, int& rank) {
 
 // A copy of its own: a group's handle is freed apart from the communicator's.
 int comm_group(Process&, Comm& comm, Group*& group) {
-  group = new Group;
-  group->members = comm.group->members;
-  group->self = comm.group->self;
+  group = copy_group(*comm.group);
   return success;
 }
 
+// The result for both groups is the worse of the two (7.6.1).
 int comm_compare(Process&, Comm& comm1, Comm& comm2, int& result) {
-  const auto &a = comm1.group->members, &b = comm2.group->members;
   if (&comm1 == &comm2) {
     result = ident;
-  } else if (a == b) {
-    result = congruent;
+  } else if (comm1.is_inter() != comm2.is_inter()) {
+    result = unequal;
   } else {
-    auto x = a, y = b;
-    std::ranges::sort(x);
-    std::ranges::sort(y);
-    result = x == y ? similar : unequal;
+    result = compare(*comm1.group, *comm2.group);
+    if (comm1.is_inter()) result = std::max(result, compare(*comm1.remote, *comm2.remote));
   }
   return success;
 }
 
-int comm_test_inter(Process&, Comm&, int& flag) {
-  flag = 0;
+int comm_test_inter(Process&, Comm& comm, int& flag) {
+  flag = comm.is_inter();
   return success;
 }
 
-int comm_remote_size(Process& p, Comm&, int&) { return no_remote(p); }
-int comm_remote_group(Process& p, Comm&, Group*&) { return no_remote(p); }
+int comm_remote_size(Process& p, Comm& comm, int& size) {
+  if (int code = check_inter(p, comm)) return code;
+  size = comm.remote->size();
+  return success;
+}
+
+int comm_remote_group(Process& p, Comm& comm, Group*& group) {
+  if (int code = check_inter(p, comm)) return code;
+  group = copy_group(*comm.remote);
+  return success;
+}
 
 int comm_set_name(Process&, Comm& comm, const char* comm_name) {
   comm.name.assign(comm_name, strnlen(comm_name, max_object_name - 1));

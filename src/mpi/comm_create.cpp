@@ -9,7 +9,7 @@
 #include "mpi/coll/algorithms.hpp"
 #include "mpi/coll/run.hpp"
 #include "mpi/comm_hints.hpp"
-#include "mpi/context_name.hpp"
+#include "mpi/comm_make.hpp"
 #include "mpi/process.hpp"
 
 namespace hf::mpi {
@@ -18,55 +18,9 @@ namespace {
 constexpr int type_shared = 221, type_hw_unguided = 222, type_hw_guided = 223, type_resource_guided = 224;
 constexpr std::string_view resource_key = "mpi_hw_resource_type", resource_shared = "mpi_shared_memory";
 
-// A communicator that has everything but its contexts. `group` is taken over.
-Comm* unnamed_comm(Comm& parent, Group* group) {
-  auto* made = new Comm;
-  made->group = group;
-  made->errhandler = retain(parent.errhandler);
-  return made;
-}
-
-int draw_name(Process& p, Context& point) {
-  const std::uint64_t n = p.engine->next_context_creation();
-  const Rank self = p.engine->job().self;
-  if (n >= context_creations_max || self.value > context_creator_max) {
-    return p.explain(err_other, fmt::format("no names are left for communicators: this process has made {}", n));
-  }
-  point = created_context(self, n, ContextKind::point);
-  return success;
-}
-
-// `made.point` is known: opens the contexts.
-void open(Process& p, Comm& made) {
-  made.collective = context_sibling(made.point, ContextKind::collective);
-  made.engine = p.engine.get();
-  p.engine->open_context(made.point);
-  p.engine->open_context(made.collective);
-}
-
-void open_named(Schedule& s, Comm*& made) { open(s.process(), *made); }
-
-// Steps that name the communicator: from rank 0 of its group to the others, all of them members of the schedule.
-int list_naming(Process& p, Schedule& s, Comm& made) {
-  if (s.rank() == 0) {
-    if (int code = draw_name(p, made.point)) return code;
-  }
-  s.keep(made);
-  list_bcast(s, Part::raw(&made.point, sizeof made.point), 0);
-  s.call<open_named>(&made);
-  return success;
-}
-
-Group* copy_group(const Group& from) {
-  auto* group = new Group;
-  group->members = from.members;
-  group->self = from.self;
-  return group;
-}
-
 // What a duplicate gets at the call: attributes through their copy functions, the error handler, and these hints, if any.
 int copy_for_dup(Process& p, Comm& comm, const Info* hints, Comm*& made) {
-  Comm* copy = unnamed_comm(comm, copy_group(*comm.group));
+  Comm* copy = unnamed_comm(comm, copy_group(*comm.group), copy_group(comm.remote));
   if (int code = copy_attributes(p, comm, *copy)) {
     release(copy);
     return code;
@@ -76,10 +30,16 @@ int copy_for_dup(Process& p, Comm& comm, const Info* hints, Comm*& made) {
   return success;
 }
 
+// Of an intercommunicator both groups hear of the name.
+int list_duplicate(Process& p, Schedule& s, Comm& made) {
+  if (made.is_inter()) s.among(both_groups(made));
+  return list_naming(p, s, made);
+}
+
 int duplicate(Process& p, Comm& comm, const Info* hints, const char* name, Comm*& newcomm) {
   Comm* made = nullptr;
   if (int code = copy_for_dup(p, comm, hints, made)) return code;
-  const int code = run_collective(p, comm, name, [&](Schedule& s) { return list_naming(p, s, *made); });
+  const int code = run_collective(p, comm, name, [&](Schedule& s) { return list_duplicate(p, s, *made); });
   if (code) release(made);
   else newcomm = made;
   return code;
@@ -88,7 +48,7 @@ int duplicate(Process& p, Comm& comm, const Info* hints, const char* name, Comm*
 int start_duplicate(Process& p, Comm& comm, const Info* hints, const char* name, Comm*& newcomm, Request*& request) {
   Comm* made = nullptr;
   if (int code = copy_for_dup(p, comm, hints, made)) return code;
-  const int code = start_collective(p, comm, name, request, [&](Schedule& s) { return list_naming(p, s, *made); });
+  const int code = start_collective(p, comm, name, request, [&](Schedule& s) { return list_duplicate(p, s, *made); });
   if (code) release(made);
   else newcomm = made;
   return code;
@@ -104,9 +64,7 @@ int check_subgroup(Process& p, const Comm& comm, const Group& group) {
 
 // The name goes down a binomial tree of the members, in messages matched by the program's tag.
 int name_by_tag(Process& p, Comm& comm, int tag, Comm& made) {
-  const Context context = context_sibling(comm.point, ContextKind::creation);
-  if (!comm.creation_open) p.engine->open_context(context);
-  comm.creation_open = true;
+  const Context context = creation_context(p, comm);
   const int size = made.size(), self = made.rank();
   int low = 1;
   while (low < size && !(self & low)) low *= 2;
@@ -126,7 +84,7 @@ int name_by_tag(Process& p, Comm& comm, int tag, Comm& made) {
                    engine::SendMode::standard);
     if (!op.done()) p.engine->wait([&] { return op.done(); });
   }
-  open(p, made);
+  open_contexts(p, made);
   return success;
 }
 
@@ -164,7 +122,7 @@ int split_by(Process& p, Comm& comm, int color, int key, const char* name, Comm*
   }
   newcomm = unnamed_comm(comm, group);
   newcomm->point = choices[static_cast<std::size_t>(members.front())].point;
-  open(p, *newcomm);
+  open_contexts(p, *newcomm);
   return success;
 }
 

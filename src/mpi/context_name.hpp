@@ -16,7 +16,7 @@ namespace hf::mpi {
 enum class ContextKind : std::uint8_t {
   point = 0,       // the program's messages, matched by tag
   collective = 1,  // the steps of collectives, numbered
-  creation = 2,    // MPI_Comm_create_group, matched by its tag
+  creation = 2,    // MPI_Comm_create_group and MPI_Intercomm_create, matched by their tag
 };
 
 inline constexpr std::uint64_t context_creations_max = (std::uint64_t{1} << 32) - 2;

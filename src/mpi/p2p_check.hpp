@@ -19,13 +19,13 @@ inline int check_buffer(Process& p, const void* buffer, Count count, const Datat
 }
 
 inline int check_destination(Process& p, int destination, int tag, const Comm& comm) {
-  const bool bad = tag < 0 || ((destination < 0 || destination >= comm.size()) && destination != proc_null);
+  const bool bad = tag < 0 || ((destination < 0 || destination >= comm.peers().size()) && destination != proc_null);
   return __builtin_expect(bad, 0) ? explain_peer(p, "destination", destination, tag, false, comm) : success;
 }
 
 inline int check_source(Process& p, int source, int tag, const Comm& comm) {
   const bool bad = (tag < 0 && tag != any_tag_value) ||
-                   ((source < 0 || source >= comm.size()) && source != proc_null && source != any_source);
+                   ((source < 0 || source >= comm.peers().size()) && source != proc_null && source != any_source);
   return __builtin_expect(bad, 0) ? explain_peer(p, "source", source, tag, true, comm) : success;
 }
 

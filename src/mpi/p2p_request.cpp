@@ -43,15 +43,16 @@ int explain_peer(Process& p, const char* what, int rank, int tag, bool receive, 
     return p.explain(err_tag, fmt::format("tag {} is not between 0 and {}{}", tag, tag_ub,
                                           receive ? ", nor MPI_ANY_TAG" : ""));
   }
-  return p.explain(err_rank, fmt::format("{} rank {} is not in communicator {} of {} ranks", what, rank,
-                                         comm.name.empty() ? "(without a name)" : comm.name, comm.size()));
+  return p.explain(err_rank, fmt::format("{} rank {} is not in {}communicator {} of {} ranks", what, rank,
+                                         comm.is_inter() ? "the remote group of " : "",
+                                         comm.name.empty() ? "(without a name)" : comm.name, comm.peers().size()));
 }
 
 int comm_rank_of(const Comm& comm, Rank world) {
-  const auto& members = comm.group->members;
+  const auto& members = comm.peers().members;
   const auto guess = static_cast<std::size_t>(world.value);
   if (guess < members.size() && members[guess] == world) return world.value;  // as in MPI_COMM_WORLD
-  return comm.group->rank_of(world);
+  return comm.peers().rank_of(world);
 }
 
 int start_send(Process& p, engine::SendOperation& op, const TypedBuffer& from, int destination, int tag, SendKind kind,

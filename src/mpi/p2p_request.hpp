@@ -98,7 +98,7 @@ void start_recv(Process& p, engine::RecvOperation& op, TypedBuffer& into, int so
 int finish_recv(Process& p, const engine::RecvOperation& op, int wanted, const Comm& comm, Status& status);
 // The status of a receive from MPI_PROC_NULL.
 inline Status proc_null_status() { return {.source = proc_null, .tag = any_tag_value}; }
-// A job-wide rank as a rank of the communicator.
+// A job-wide rank as the rank by which the communicator's user names it as a peer.
 int comm_rank_of(const Comm& comm, Rank world);
 
 }  // namespace hf::mpi

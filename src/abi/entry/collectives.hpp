@@ -74,9 +74,9 @@ int alltoallw(const void* sendbuf, const N* sendcounts, const N* sdispls, const 
     typename Abi::Comm comm) {
   Call<Abi> call(form<N>("MPI_Alltoallw", "MPI_Alltoallw_c"));
   mpi::Comm* comm_ = call.comm(comm, "comm");
-  Datatypes<Abi> sendtypes_(call, sendtypes, comm_ ? comm_->size() : 0, "an element of sendtypes", true,
+  Datatypes<Abi> sendtypes_(call, sendtypes, comm_ ? comm_->peers().size() : 0, "an element of sendtypes", true,
       !Abi::in_place(sendbuf), mpi::CountArray(sendcounts));
-  Datatypes<Abi> recvtypes_(call, recvtypes, comm_ ? comm_->size() : 0, "an element of recvtypes", true, true,
+  Datatypes<Abi> recvtypes_(call, recvtypes, comm_ ? comm_->peers().size() : 0, "an element of recvtypes", true, true,
       mpi::CountArray(recvcounts));
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::alltoallw(call.p, sendbuf, mpi::CountArray(sendcounts), mpi::CountArray(sdispls),
@@ -95,8 +95,9 @@ template <class Abi, class N>
 int bcast(void* buffer, N count, typename Abi::Datatype datatype, int root, typename Abi::Comm comm) {
   Call<Abi> call(form<N>("MPI_Bcast", "MPI_Bcast_c"));
   mpi::Comm* comm_ = call.comm(comm, "comm");
-  call.not_negative(count, mpi::err_count, "count");
-  mpi::Datatype* datatype_ = call.committed(datatype, "datatype");
+  const bool looks_on = comm_ && comm_->looks_on(root);
+  if (!looks_on) call.not_negative(count, mpi::err_count, "count");
+  mpi::Datatype* datatype_ = call.committed(datatype, "datatype", !looks_on);
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::bcast(call.p, buffer, count, *datatype_, root, *comm_));
 }
@@ -118,9 +119,10 @@ int gather(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, vo
     typename Abi::Datatype recvtype, int root, typename Abi::Comm comm) {
   Call<Abi> call(form<N>("MPI_Gather", "MPI_Gather_c"));
   mpi::Comm* comm_ = call.comm(comm, "comm");
-  const bool at_root = comm_ && comm_->rank() == root;
-  if (!Abi::in_place(sendbuf)) call.not_negative(sendcount, mpi::err_count, "sendcount");
-  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype", !Abi::in_place(sendbuf));
+  const bool at_root = comm_ && comm_->is_root(root);
+  const bool at_leaf = comm_ && comm_->is_leaf(root);
+  if (at_leaf && !Abi::in_place(sendbuf)) call.not_negative(sendcount, mpi::err_count, "sendcount");
+  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype", at_leaf && !Abi::in_place(sendbuf));
   if (at_root) call.not_negative(recvcount, mpi::err_count, "recvcount");
   mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype", at_root);
   if (call.bad()) [[unlikely]] return call.refuse();
@@ -133,9 +135,10 @@ int gatherv(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, v
     const N* displs, typename Abi::Datatype recvtype, int root, typename Abi::Comm comm) {
   Call<Abi> call(form<N>("MPI_Gatherv", "MPI_Gatherv_c"));
   mpi::Comm* comm_ = call.comm(comm, "comm");
-  const bool at_root = comm_ && comm_->rank() == root;
-  if (!Abi::in_place(sendbuf)) call.not_negative(sendcount, mpi::err_count, "sendcount");
-  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype", !Abi::in_place(sendbuf));
+  const bool at_root = comm_ && comm_->is_root(root);
+  const bool at_leaf = comm_ && comm_->is_leaf(root);
+  if (at_leaf && !Abi::in_place(sendbuf)) call.not_negative(sendcount, mpi::err_count, "sendcount");
+  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype", at_leaf && !Abi::in_place(sendbuf));
   mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype", at_root);
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::gatherv(call.p, sendbuf, sendcount, *sendtype_, recvbuf, mpi::CountArray(recvcounts),
@@ -234,9 +237,9 @@ int ialltoallw(const void* sendbuf, const N* sendcounts, const N* sdispls, const
     typename Abi::Comm comm, typename Abi::Request* request) {
   Call<Abi> call(form<N>("MPI_Ialltoallw", "MPI_Ialltoallw_c"));
   mpi::Comm* comm_ = call.comm(comm, "comm");
-  Datatypes<Abi> sendtypes_(call, sendtypes, comm_ ? comm_->size() : 0, "an element of sendtypes", true,
+  Datatypes<Abi> sendtypes_(call, sendtypes, comm_ ? comm_->peers().size() : 0, "an element of sendtypes", true,
       !Abi::in_place(sendbuf), mpi::CountArray(sendcounts));
-  Datatypes<Abi> recvtypes_(call, recvtypes, comm_ ? comm_->size() : 0, "an element of recvtypes", true, true,
+  Datatypes<Abi> recvtypes_(call, recvtypes, comm_ ? comm_->peers().size() : 0, "an element of recvtypes", true, true,
       mpi::CountArray(recvcounts));
   call.address(request, "request");
   mpi::Request* request_ = nullptr;
@@ -265,8 +268,9 @@ int ibcast(void* buffer, N count, typename Abi::Datatype datatype, int root, typ
     typename Abi::Request* request) {
   Call<Abi> call(form<N>("MPI_Ibcast", "MPI_Ibcast_c"));
   mpi::Comm* comm_ = call.comm(comm, "comm");
-  call.not_negative(count, mpi::err_count, "count");
-  mpi::Datatype* datatype_ = call.committed(datatype, "datatype");
+  const bool looks_on = comm_ && comm_->looks_on(root);
+  if (!looks_on) call.not_negative(count, mpi::err_count, "count");
+  mpi::Datatype* datatype_ = call.committed(datatype, "datatype", !looks_on);
   call.address(request, "request");
   mpi::Request* request_ = nullptr;
   if (call.bad()) [[unlikely]] return call.refuse();
@@ -296,9 +300,10 @@ int igather(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, v
     typename Abi::Datatype recvtype, int root, typename Abi::Comm comm, typename Abi::Request* request) {
   Call<Abi> call(form<N>("MPI_Igather", "MPI_Igather_c"));
   mpi::Comm* comm_ = call.comm(comm, "comm");
-  const bool at_root = comm_ && comm_->rank() == root;
-  if (!Abi::in_place(sendbuf)) call.not_negative(sendcount, mpi::err_count, "sendcount");
-  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype", !Abi::in_place(sendbuf));
+  const bool at_root = comm_ && comm_->is_root(root);
+  const bool at_leaf = comm_ && comm_->is_leaf(root);
+  if (at_leaf && !Abi::in_place(sendbuf)) call.not_negative(sendcount, mpi::err_count, "sendcount");
+  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype", at_leaf && !Abi::in_place(sendbuf));
   if (at_root) call.not_negative(recvcount, mpi::err_count, "recvcount");
   mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype", at_root);
   call.address(request, "request");
@@ -316,9 +321,10 @@ int igatherv(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, 
     typename Abi::Request* request) {
   Call<Abi> call(form<N>("MPI_Igatherv", "MPI_Igatherv_c"));
   mpi::Comm* comm_ = call.comm(comm, "comm");
-  const bool at_root = comm_ && comm_->rank() == root;
-  if (!Abi::in_place(sendbuf)) call.not_negative(sendcount, mpi::err_count, "sendcount");
-  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype", !Abi::in_place(sendbuf));
+  const bool at_root = comm_ && comm_->is_root(root);
+  const bool at_leaf = comm_ && comm_->is_leaf(root);
+  if (at_leaf && !Abi::in_place(sendbuf)) call.not_negative(sendcount, mpi::err_count, "sendcount");
+  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype", at_leaf && !Abi::in_place(sendbuf));
   mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype", at_root);
   call.address(request, "request");
   mpi::Request* request_ = nullptr;
@@ -334,8 +340,9 @@ int ireduce(const void* sendbuf, void* recvbuf, N count, typename Abi::Datatype 
     typename Abi::Comm comm, typename Abi::Request* request) {
   Call<Abi> call(form<N>("MPI_Ireduce", "MPI_Ireduce_c"));
   mpi::Comm* comm_ = call.comm(comm, "comm");
-  call.not_negative(count, mpi::err_count, "count");
-  mpi::Datatype* datatype_ = call.committed(datatype, "datatype");
+  const bool looks_on = comm_ && comm_->looks_on(root);
+  if (!looks_on) call.not_negative(count, mpi::err_count, "count");
+  mpi::Datatype* datatype_ = call.committed(datatype, "datatype", !looks_on);
   mpi::Op* op_ = call.template object<mpi::Op>(op, "op");
   call.address(request, "request");
   mpi::Request* request_ = nullptr;
@@ -398,11 +405,12 @@ int iscatter(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, 
     typename Abi::Datatype recvtype, int root, typename Abi::Comm comm, typename Abi::Request* request) {
   Call<Abi> call(form<N>("MPI_Iscatter", "MPI_Iscatter_c"));
   mpi::Comm* comm_ = call.comm(comm, "comm");
-  const bool at_root = comm_ && comm_->rank() == root;
+  const bool at_root = comm_ && comm_->is_root(root);
+  const bool at_leaf = comm_ && comm_->is_leaf(root);
   if (at_root) call.not_negative(sendcount, mpi::err_count, "sendcount");
   mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype", at_root);
-  if (!Abi::in_place(recvbuf)) call.not_negative(recvcount, mpi::err_count, "recvcount");
-  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype", !Abi::in_place(recvbuf));
+  if (at_leaf && !Abi::in_place(recvbuf)) call.not_negative(recvcount, mpi::err_count, "recvcount");
+  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype", at_leaf && !Abi::in_place(recvbuf));
   call.address(request, "request");
   mpi::Request* request_ = nullptr;
   if (call.bad()) [[unlikely]] return call.refuse();
@@ -417,10 +425,11 @@ int iscatterv(const void* sendbuf, const N* sendcounts, const N* displs, typenam
     N recvcount, typename Abi::Datatype recvtype, int root, typename Abi::Comm comm, typename Abi::Request* request) {
   Call<Abi> call(form<N>("MPI_Iscatterv", "MPI_Iscatterv_c"));
   mpi::Comm* comm_ = call.comm(comm, "comm");
-  const bool at_root = comm_ && comm_->rank() == root;
+  const bool at_root = comm_ && comm_->is_root(root);
+  const bool at_leaf = comm_ && comm_->is_leaf(root);
   mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype", at_root);
-  if (!Abi::in_place(recvbuf)) call.not_negative(recvcount, mpi::err_count, "recvcount");
-  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype", !Abi::in_place(recvbuf));
+  if (at_leaf && !Abi::in_place(recvbuf)) call.not_negative(recvcount, mpi::err_count, "recvcount");
+  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype", at_leaf && !Abi::in_place(recvbuf));
   call.address(request, "request");
   mpi::Request* request_ = nullptr;
   if (call.bad()) [[unlikely]] return call.refuse();
@@ -467,8 +476,9 @@ int reduce(const void* sendbuf, void* recvbuf, N count, typename Abi::Datatype d
     typename Abi::Comm comm) {
   Call<Abi> call(form<N>("MPI_Reduce", "MPI_Reduce_c"));
   mpi::Comm* comm_ = call.comm(comm, "comm");
-  call.not_negative(count, mpi::err_count, "count");
-  mpi::Datatype* datatype_ = call.committed(datatype, "datatype");
+  const bool looks_on = comm_ && comm_->looks_on(root);
+  if (!looks_on) call.not_negative(count, mpi::err_count, "count");
+  mpi::Datatype* datatype_ = call.committed(datatype, "datatype", !looks_on);
   mpi::Op* op_ = call.template object<mpi::Op>(op, "op");
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::reduce(call.p, sendbuf, recvbuf, count, *datatype_, *op_, root, *comm_));
@@ -525,11 +535,12 @@ int scatter(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, v
     typename Abi::Datatype recvtype, int root, typename Abi::Comm comm) {
   Call<Abi> call(form<N>("MPI_Scatter", "MPI_Scatter_c"));
   mpi::Comm* comm_ = call.comm(comm, "comm");
-  const bool at_root = comm_ && comm_->rank() == root;
+  const bool at_root = comm_ && comm_->is_root(root);
+  const bool at_leaf = comm_ && comm_->is_leaf(root);
   if (at_root) call.not_negative(sendcount, mpi::err_count, "sendcount");
   mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype", at_root);
-  if (!Abi::in_place(recvbuf)) call.not_negative(recvcount, mpi::err_count, "recvcount");
-  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype", !Abi::in_place(recvbuf));
+  if (at_leaf && !Abi::in_place(recvbuf)) call.not_negative(recvcount, mpi::err_count, "recvcount");
+  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype", at_leaf && !Abi::in_place(recvbuf));
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::scatter(call.p, sendbuf, sendcount, *sendtype_, recvbuf, recvcount, *recvtype_, root,
       *comm_));
@@ -540,10 +551,11 @@ int scatterv(const void* sendbuf, const N* sendcounts, const N* displs, typename
     N recvcount, typename Abi::Datatype recvtype, int root, typename Abi::Comm comm) {
   Call<Abi> call(form<N>("MPI_Scatterv", "MPI_Scatterv_c"));
   mpi::Comm* comm_ = call.comm(comm, "comm");
-  const bool at_root = comm_ && comm_->rank() == root;
+  const bool at_root = comm_ && comm_->is_root(root);
+  const bool at_leaf = comm_ && comm_->is_leaf(root);
   mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype", at_root);
-  if (!Abi::in_place(recvbuf)) call.not_negative(recvcount, mpi::err_count, "recvcount");
-  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype", !Abi::in_place(recvbuf));
+  if (at_leaf && !Abi::in_place(recvbuf)) call.not_negative(recvcount, mpi::err_count, "recvcount");
+  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype", at_leaf && !Abi::in_place(recvbuf));
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::scatterv(call.p, sendbuf, mpi::CountArray(sendcounts), mpi::CountArray(displs), *sendtype_,
       recvbuf, recvcount, *recvtype_, root, *comm_));

@@ -448,6 +448,34 @@ int group_union(typename Abi::Group group1, typename Abi::Group group2, typename
 }
 
 template <class Abi>
+int intercomm_create(typename Abi::Comm local_comm, int local_leader, typename Abi::Comm peer_comm, int remote_leader,
+    int tag, typename Abi::Comm* newintercomm) {
+  Call<Abi> call("MPI_Intercomm_create");
+  mpi::Comm* local_comm_ = call.comm(local_comm, "local_comm");
+  const bool at_leader = local_comm_ && local_comm_->rank() == local_leader;
+  mpi::Comm* peer_comm_ = !at_leader ? nullptr : call.template optional<mpi::Comm>(peer_comm, "peer_comm");
+  call.address(newintercomm, "newintercomm");
+  mpi::Comm* newintercomm_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::intercomm_create(call.p, *local_comm_, local_leader, peer_comm_, remote_leader, tag,
+      newintercomm_);
+  if (code == mpi::success) call.give(newintercomm, newintercomm_);
+  return call.result(code);
+}
+
+template <class Abi>
+int intercomm_merge(typename Abi::Comm intercomm, int high, typename Abi::Comm* newintracomm) {
+  Call<Abi> call("MPI_Intercomm_merge");
+  mpi::Comm* intercomm_ = call.comm(intercomm, "intercomm");
+  call.address(newintracomm, "newintracomm");
+  mpi::Comm* newintracomm_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::intercomm_merge(call.p, *intercomm_, high, newintracomm_);
+  if (code == mpi::success) call.give(newintracomm, newintracomm_);
+  return call.result(code);
+}
+
+template <class Abi>
 int keyval_create(typename Abi::Copy_function* copy_fn, typename Abi::Delete_function* delete_fn, int* keyval,
     void* extra_state) {
   Call<Abi> call("MPI_Keyval_create");

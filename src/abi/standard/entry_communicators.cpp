@@ -221,8 +221,9 @@ int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
 }
 HF_WEAK_NAME(MPI_Group_union);
 
-int PMPI_Intercomm_create(MPI_Comm local_comm, int, MPI_Comm, int, int, MPI_Comm* ) {
-  return hf::abi::unsupported<Standard>("MPI_Intercomm_create", local_comm);
+int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag,
+    MPI_Comm* newintercomm) {
+  return entry::intercomm_create<Standard>(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm);
 }
 HF_WEAK_NAME(MPI_Intercomm_create);
 
@@ -232,8 +233,8 @@ int PMPI_Intercomm_create_from_groups(MPI_Group, int, MPI_Group, int, const char
 }
 HF_WEAK_NAME(MPI_Intercomm_create_from_groups);
 
-int PMPI_Intercomm_merge(MPI_Comm intercomm, int, MPI_Comm* ) {
-  return hf::abi::unsupported<Standard>("MPI_Intercomm_merge", intercomm);
+int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
+  return entry::intercomm_merge<Standard>(intercomm, high, newintracomm);
 }
 HF_WEAK_NAME(MPI_Intercomm_merge);
 

@@ -103,6 +103,11 @@ Schedule::~Schedule() {
   release(comm_);
 }
 
+void Schedule::among(Group* members) {
+  release(const_cast<Group*>(members_));
+  members_ = members;
+}
+
 // ---- memory
 
 void* Schedule::allocate(std::size_t bytes) {

@@ -36,6 +36,9 @@ class Schedule final : public engine::Progressable {
 
   Process& process() { return p_; }
   Comm& comm() { return *comm_; }
+  // Those whose ranks are the peers of the steps listed from here on, with this process's rank among them. Takes over one
+  // reference.
+  void among(Group* members);
   int rank() const { return members_->self; }
   int size() const { return members_->size(); }
 

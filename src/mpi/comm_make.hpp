@@ -1,0 +1,28 @@
+// What the ways of making a communicator share (MPI 5.0, 7.4.2 and 7.6.2). Names: docs/contexts.md.
+#pragma once
+#include "mpi/coll/schedule.hpp"
+#include "mpi/comm.hpp"
+
+namespace hf::mpi {
+
+class Process;
+
+// A communicator that has everything but its contexts, and the parent's error handler. The groups are taken over.
+Comm* unnamed_comm(const Comm& parent, Group* group, Group* remote = nullptr);
+Group* copy_group(const Group& from);  // with one reference; null for null
+Group* copy_group(const Group* from);
+// The members of both groups of an intercommunicator, those of the lower one first.
+Group* both_groups(const Comm& inter);
+
+// This process's next name; MPI_ERR_OTHER when none are left.
+int draw_name(Process& p, Context& point);
+// Opens the contexts of a communicator whose `point` is known.
+void open_contexts(Process& p, Comm& made);
+// Steps after which the communicator is named and open: from rank 0 of the schedule's members, who draws the name, to the
+// others.
+int list_naming(Process& p, Schedule& s, Comm& made);
+
+// The context for messages by which communicators are made; opened at its first use.
+Context creation_context(Process& p, Comm& comm);
+
+}  // namespace hf::mpi

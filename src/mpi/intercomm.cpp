@@ -1,0 +1,168 @@
+// Making intercommunicators and merging their groups (MPI 5.0, 7.6.2). The name comes from the process that is rank 0 of its group,
+// of the two groups the one where that is the lower job-wide number (docs/contexts.md).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "mpi/api.hpp"
+#include "mpi/coll/algorithms.hpp"
+#include "mpi/coll/inter.hpp"
+#include "mpi/coll/run.hpp"
+#include "mpi/comm_make.hpp"
+#include "mpi/process.hpp"
+
+namespace hf::mpi {
+namespace {
+
+// What a leader tells its group, and the other leader.
+struct Introduction {
+  std::int32_t code = success;  // not a success: what the leader found wrong, for all of its group
+  std::int32_t size = 0;        // of the group
+  Context name;                 // drawn by the group's rank 0
+};
+
+Part part_of(Introduction& introduction) { return Part::raw(&introduction, sizeof introduction); }
+Part part_of(std::vector<Rank>& ranks) { return Part::raw(ranks.data(), ranks.size() * sizeof(Rank)); }
+
+// The way to the other leader, as this one's program gives it.
+struct Link {
+  Comm* peer;
+  int leader;
+  int tag;
+};
+
+int check_link(Process& p, const Link& link) {
+  if (!link.peer) return p.explain(err_comm, "the leader's peer_comm is MPI_COMM_NULL");
+  if (link.tag < 0) return p.explain(err_tag, fmt::format("tag {} is negative", link.tag));
+  const int size = link.peer->peers().size();
+  if (link.leader < 0 || link.leader >= size) {
+    return p.explain(err_rank, fmt::format("remote leader {} is not a rank of the peer communicator, whose ranks are 0 to {}",
+                                           link.leader, size - 1));
+  }
+  if (link.peer->world(link.leader) == p.engine->job().self) {
+    return p.explain(err_rank, fmt::format("remote leader {} is the local leader itself", link.leader));
+  }
+  return success;
+}
+
+// The leaders tell each other about their groups. Both send first: neither waits for the other to listen.
+void introduce(Process& p, const Link& link, Introduction& mine, std::vector<Rank> members, Introduction& theirs,
+               std::vector<Rank>& their_members) {
+  const Context context = creation_context(p, *link.peer);
+  const Rank leader = link.peer->world(link.leader);
+  const MessageTag tag(link.tag);
+  engine::SendOperation sends[2];
+  engine::RecvOperation receives[2];
+  const Part out[2] = {part_of(mine), part_of(members)};
+  for (int i = 0; i < 2; ++i) p.engine->send(sends[i], context, leader, tag, out[i].source(), engine::SendMode::standard);
+  const Part first = part_of(theirs);
+  p.engine->recv(receives[0], context, leader, tag, first.sink());
+  p.engine->wait([&] { return receives[0].done(); });
+  their_members.resize(static_cast<std::size_t>(theirs.size));
+  const Part second = part_of(their_members);
+  p.engine->recv(receives[1], context, leader, tag, second.sink());
+  p.engine->wait([&] { return receives[1].done() && sends[0].done() && sends[1].done(); });
+}
+
+// `all` of a group hear what their leader has.
+int tell(Process& p, Comm& comm, int leader, const Part& what) {
+  return run_collective(p, comm, "Intercomm_create", [&](Schedule& s) {
+    list_bcast(s, what, leader);
+    return success;
+  });
+}
+
+// The leader has the name that rank 0 of its group has drawn.
+int draw_at_first(Process& p, Comm& comm, int leader, Context& name) {
+  return run_collective(p, comm, "Intercomm_create", [&](Schedule& s) {
+    if (comm.rank() == 0) {
+      if (int code = draw_name(p, name)) return code;
+    }
+    const Part part = Part::raw(&name, sizeof name);
+    if (leader != 0 && comm.rank() == 0) s.send(leader, part);
+    if (leader != 0 && comm.rank() == leader) s.recv(0, part);
+    return static_cast<int>(success);
+  });
+}
+
+int check_disjoint(Process& p, const Group& group, const Group& remote) {
+  for (Rank member : remote.members) {
+    if (group.rank_of(member) == undefined) continue;
+    return p.explain(err_comm, fmt::format("rank {} of MPI_COMM_WORLD is in both groups: they must be disjoint", member.value));
+  }
+  return success;
+}
+
+// All of the local group get to know the name of the new communicator and the remote group.
+int meet(Process& p, Comm& local, int local_leader, const Link& link, Context& name, Group& remote) {
+  Introduction mine, theirs;
+  if (int code = draw_at_first(p, local, local_leader, mine.name)) return code;
+  mine.size = local.size();
+  if (local.rank() == local_leader) {
+    theirs.code = check_link(p, link);
+    if (!theirs.code) introduce(p, link, mine, local.group->members, theirs, remote.members);
+    if (!theirs.code && local.world(0).value < remote.world(0).value) theirs.name = mine.name;
+  }
+  if (int code = tell(p, local, local_leader, part_of(theirs))) return code;
+  if (theirs.code) {
+    return local.rank() == local_leader ? theirs.code : p.explain(theirs.code, "the local leader's arguments are wrong");
+  }
+  name = theirs.name;
+  remote.members.resize(static_cast<std::size_t>(theirs.size));
+  return tell(p, local, local_leader, part_of(remote.members));
+}
+
+// Whether the local group comes first in the merged one: the group that is not `high`, of two that say the same the lower.
+int agree_on_order(Process& p, Comm& inter, bool high, bool& first) {
+  std::uint8_t mine = high, theirs = 0;
+  const int code = run_collective(p, inter, "Intercomm_merge", [&](Schedule& s) {
+    list_swap(s, Part::raw(&mine, 1), Part::raw(&theirs, 1));
+    return success;
+  });
+  first = mine != theirs ? !high : inter.is_lower();
+  return code;
+}
+
+}  // namespace
+
+int intercomm_create(Process& p, Comm& local_comm, int local_leader, Comm* peer_comm, int remote_leader, int tag,
+                     Comm*& newintercomm) {
+  if (local_comm.is_inter()) return p.explain(err_comm, "local_comm is an intercommunicator");
+  if (local_leader < 0 || local_leader >= local_comm.size()) {
+    return p.explain(err_rank, fmt::format("local leader {} is not a rank of the local communicator, whose ranks are 0 to {}",
+                                           local_leader, local_comm.size() - 1));
+  }
+  Context name;
+  auto* remote = new Group;
+  int code = meet(p, local_comm, local_leader, {peer_comm, remote_leader, tag}, name, *remote);
+  if (!code) code = check_disjoint(p, *local_comm.group, *remote);
+  if (code) {
+    release(remote);
+    return code;
+  }
+  newintercomm = unnamed_comm(local_comm, copy_group(*local_comm.group), remote);
+  newintercomm->point = name;
+  open_contexts(p, *newintercomm);
+  return success;
+}
+
+int intercomm_merge(Process& p, Comm& intercomm, int high, Comm*& newintracomm) {
+  if (!intercomm.is_inter()) return p.explain(err_comm, "the communicator is not an intercommunicator");
+  bool first = false;
+  if (int code = agree_on_order(p, intercomm, high != 0, first)) return code;
+  Group* all = copy_group(first ? *intercomm.group : *intercomm.remote);
+  const Group& second = first ? *intercomm.remote : *intercomm.group;
+  all->self = intercomm.rank() + (first ? 0 : all->size());
+  all->members.insert(all->members.end(), second.members.begin(), second.members.end());
+  Comm* made = unnamed_comm(intercomm, all);
+  const int code = run_collective(p, intercomm, "Intercomm_merge", [&](Schedule& s) {
+    s.among(retain(all));
+    return list_naming(p, s, *made);
+  });
+  if (code) release(made);
+  else newintracomm = made;
+  return code;
+}
+
+}  // namespace hf::mpi
