@@ -3,6 +3,7 @@
 #include "mpi/api.hpp"
 #include "mpi/coll/algorithms.hpp"
 #include "mpi/coll/check.hpp"
+#include "mpi/coll/inter.hpp"
 #include "mpi/coll/run.hpp"
 
 namespace hf::mpi {
@@ -40,6 +41,7 @@ void list_ring(Schedule& s, const Part& own, const Part* blocks) {
 
 int make_allgather(Process& p, Schedule& s, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
                    Count recvcount, Datatype& recvtype, Comm& comm) {
+  if (comm.is_inter()) return make_inter_allgather(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype);
   const bool placed = sendbuf == in_place;
   if (!placed) {
     if (int code = check_block(p, "send", sendbuf, sendcount, sendtype)) return code;
@@ -59,6 +61,9 @@ int make_allgather(Process& p, Schedule& s, const void* sendbuf, Count sendcount
 
 int make_allgatherv(Process& p, Schedule& s, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
                     CountArray recvcounts, CountArray displs, Datatype& recvtype, Comm& comm) {
+  if (comm.is_inter()) {
+    return make_inter_allgatherv(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype);
+  }
   const bool placed = sendbuf == in_place;
   if (!placed) {
     if (int code = check_block(p, "send", sendbuf, sendcount, sendtype)) return code;

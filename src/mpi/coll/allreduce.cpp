@@ -6,6 +6,7 @@
 #include "mpi/api.hpp"
 #include "mpi/coll/algorithms.hpp"
 #include "mpi/coll/check.hpp"
+#include "mpi/coll/inter.hpp"
 #include "mpi/coll/run.hpp"
 
 namespace hf::mpi {
@@ -67,10 +68,16 @@ void list_rabenseifner(Schedule& s, const Reduction& r, const void* send, void* 
 }
 
 int make_allreduce(Process& p, Schedule& s, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op) {
+  const bool inter = s.comm().is_inter();
+  if (inter) {
+    if (int code = check_in_place(p, "send", sendbuf)) return code;
+  }
   if (int code = check_reduction(p, sendbuf, recvbuf, count, type, op)) return code;
   s.keep(type);
   s.keep(op);
-  list_allreduce(s, {&op, &type, count}, sendbuf == in_place ? recvbuf : sendbuf, recvbuf);
+  const Reduction r{&op, &type, count};
+  if (inter) list_inter_allreduce(s, r, sendbuf, recvbuf);
+  else list_allreduce(s, r, sendbuf == in_place ? recvbuf : sendbuf, recvbuf);
   return success;
 }
 

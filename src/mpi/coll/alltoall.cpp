@@ -4,10 +4,24 @@
 #include "mpi/api.hpp"
 #include "mpi/coll/algorithms.hpp"
 #include "mpi/coll/check.hpp"
+#include "mpi/coll/inter.hpp"
 #include "mpi/coll/run.hpp"
 
 namespace hf::mpi {
 namespace {
+
+// With an intercommunicator blocks are by rank of the remote group, and none is a process's own.
+int choose_blocks(Process& p, Schedule& s, const void* sendbuf) {
+  if (!s.comm().is_inter()) return success;
+  if (int code = check_in_place(p, "send", sendbuf)) return code;
+  s.among(retain(s.comm().remote));
+  return success;
+}
+
+void list_blocks(Schedule& s, const Part* out, const Part* in) {
+  if (s.comm().is_inter()) list_inter_exchange(s, out, in);
+  else list_exchange(s, out, in);
+}
 
 // MPI_IN_PLACE: what is to be sent is packed before anything is received over it.
 const Part* packed_copy(Schedule& s, const Part* blocks) {
@@ -34,16 +48,18 @@ Part* uniform_blocks(Schedule& s, const void* buffer, Count count, const Datatyp
 int make_alltoall(Process& p, Schedule& s, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
                   Count recvcount, Datatype& recvtype, Comm& comm) {
   const bool placed = sendbuf == in_place;
+  if (int code = choose_blocks(p, s, sendbuf)) return code;
   if (int code = check_in_place(p, "receive", recvbuf)) return code;
-  if (int code = check_blocks(p, "receive", recvbuf, recvcount, recvtype, comm.size())) return code;
+  if (int code = check_blocks(p, "receive", recvbuf, recvcount, recvtype, comm.peers().size())) return code;
   if (!placed) {
-    if (int code = check_blocks(p, "send", sendbuf, sendcount, sendtype, comm.size())) return code;
+    if (int code = check_blocks(p, "send", sendbuf, sendcount, sendtype, comm.peers().size())) return code;
     s.keep(sendtype);
   }
   s.keep(recvtype);
   const Part* in = uniform_blocks(s, recvbuf, recvcount, recvtype);
   const Part* out = placed ? packed_copy(s, in) : uniform_blocks(s, sendbuf, sendcount, sendtype);
-  list_alltoall(s, out, in, in[0].bytes);
+  if (comm.is_inter()) list_inter_exchange(s, out, in);
+  else list_alltoall(s, out, in, in[0].bytes);
   return success;
 }
 
@@ -61,16 +77,17 @@ int make_alltoallv(Process& p, Schedule& s, const void* sendbuf, CountArray send
                    Datatype& sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype& recvtype,
                    Comm& comm) {
   const bool placed = sendbuf == in_place;
+  if (int code = choose_blocks(p, s, sendbuf)) return code;
   if (int code = check_in_place(p, "receive", recvbuf)) return code;
-  if (int code = check_vector(p, "receive", recvbuf, recvcounts, rdispls, recvtype, comm.size())) return code;
+  if (int code = check_vector(p, "receive", recvbuf, recvcounts, rdispls, recvtype, comm.peers().size())) return code;
   if (!placed) {
-    if (int code = check_vector(p, "send", sendbuf, sendcounts, sdispls, sendtype, comm.size())) return code;
+    if (int code = check_vector(p, "send", sendbuf, sendcounts, sdispls, sendtype, comm.peers().size())) return code;
   }
   if (!placed) s.keep(sendtype);
   s.keep(recvtype);
   const Part* in = vector_blocks(s, recvbuf, recvcounts, rdispls, recvtype);
   const Part* out = placed ? packed_copy(s, in) : vector_blocks(s, sendbuf, sendcounts, sdispls, sendtype);
-  list_exchange(s, out, in);
+  list_blocks(s, out, in);
   return success;
 }
 
@@ -99,14 +116,15 @@ int typed_blocks(Process& p, Schedule& s, const char* what, const void* buffer, 
 int make_alltoallw(Process& p, Schedule& s, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Types sendtypes,
                    void* recvbuf, CountArray recvcounts, CountArray rdispls, Types recvtypes) {
   Part *in = nullptr, *out = nullptr;
+  if (int code = choose_blocks(p, s, sendbuf)) return code;
   if (int code = check_in_place(p, "receive", recvbuf)) return code;
   if (int code = typed_blocks(p, s, "receive", recvbuf, recvcounts, rdispls, recvtypes, in)) return code;
   if (sendbuf == in_place) {
-    list_exchange(s, packed_copy(s, in), in);
+    list_blocks(s, packed_copy(s, in), in);
     return success;
   }
   if (int code = typed_blocks(p, s, "send", sendbuf, sendcounts, sdispls, sendtypes, out)) return code;
-  list_exchange(s, out, in);
+  list_blocks(s, out, in);
   return success;
 }
 

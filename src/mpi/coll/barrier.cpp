@@ -2,8 +2,20 @@
 #include "mpi/api.hpp"
 #include "mpi/coll/algorithms.hpp"
 #include "mpi/coll/run.hpp"
+#include "mpi/comm_make.hpp"
 
 namespace hf::mpi {
+
+namespace {
+
+// Of an intercommunicator for all of both groups, which is more than it needs: who leaves knows that the other group has come.
+int make_barrier(Schedule& s) {
+  if (s.comm().is_inter()) s.among(both_groups(s.comm()));
+  list_barrier(s);
+  return success;
+}
+
+}  // namespace
 
 void list_barrier(Schedule& s) {
   const int size = s.size(), rank = s.rank();
@@ -14,17 +26,11 @@ void list_barrier(Schedule& s) {
 }
 
 int barrier(Process& p, Comm& comm) {
-  return run_collective(p, comm, "Barrier", [](Schedule& s) {
-    list_barrier(s);
-    return success;
-  });
+  return run_collective(p, comm, "Barrier", make_barrier);
 }
 
 int ibarrier(Process& p, Comm& comm, Request*& request) {
-  return start_collective(p, comm, "Ibarrier", request, [](Schedule& s) {
-    list_barrier(s);
-    return success;
-  });
+  return start_collective(p, comm, "Ibarrier", request, make_barrier);
 }
 
 }  // namespace hf::mpi

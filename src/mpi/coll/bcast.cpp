@@ -5,6 +5,7 @@
 #include "mpi/api.hpp"
 #include "mpi/coll/algorithms.hpp"
 #include "mpi/coll/check.hpp"
+#include "mpi/coll/inter.hpp"
 #include "mpi/coll/run.hpp"
 
 namespace hf::mpi {
@@ -55,6 +56,7 @@ void list_scatter_ring(Schedule& s, const Part& data, int root) {
 }
 
 int make_bcast(Process& p, Schedule& s, void* buffer, Count count, Datatype& type, int root, Comm& comm) {
+  if (comm.is_inter()) return make_inter_bcast(p, s, buffer, count, type, root);
   if (int code = check_root(p, root, comm)) return code;
   if (int code = check_block(p, "broadcast", buffer, count, type)) return code;
   s.keep(type);

@@ -5,6 +5,7 @@
 #include "mpi/api.hpp"
 #include "mpi/coll/algorithms.hpp"
 #include "mpi/coll/check.hpp"
+#include "mpi/coll/inter.hpp"
 #include "mpi/coll/run.hpp"
 
 namespace hf::mpi {
@@ -60,6 +61,9 @@ int check_sender(Process& p, const Comm& comm, const void* buffer, Count count, 
 
 int make_gather(Process& p, Schedule& s, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
                 Count recvcount, Datatype& recvtype, int root, Comm& comm) {
+  if (comm.is_inter()) {
+    return make_inter_gather(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root);
+  }
   if (int code = check_root(p, root, comm)) return code;
   if (int code = check_sender(p, comm, sendbuf, sendcount, sendtype, root)) return code;
   const bool at_root = comm.rank() == root, placed = sendbuf == in_place;
@@ -81,6 +85,9 @@ int make_gather(Process& p, Schedule& s, const void* sendbuf, Count sendcount, D
 
 int make_gatherv(Process& p, Schedule& s, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
                  CountArray recvcounts, CountArray displs, Datatype& recvtype, int root, Comm& comm) {
+  if (comm.is_inter()) {
+    return make_inter_gatherv(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root);
+  }
   if (int code = check_root(p, root, comm)) return code;
   if (int code = check_sender(p, comm, sendbuf, sendcount, sendtype, root)) return code;
   const bool at_root = comm.rank() == root, placed = sendbuf == in_place;

@@ -5,6 +5,7 @@
 #include "mpi/api.hpp"
 #include "mpi/coll/algorithms.hpp"
 #include "mpi/coll/check.hpp"
+#include "mpi/coll/inter.hpp"
 #include "mpi/coll/run.hpp"
 
 namespace hf::mpi {
@@ -68,6 +69,7 @@ void list_rabenseifner(Schedule& s, const Reduction& r, const void* send, void* 
 
 int make_reduce(Process& p, Schedule& s, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, int root,
                 Comm& comm) {
+  if (comm.is_inter()) return make_inter_reduce(p, s, sendbuf, recvbuf, count, type, op, root);
   if (int code = check_root(p, root, comm)) return code;
   const bool at_root = comm.rank() == root;
   if (!at_root) {

@@ -6,6 +6,7 @@
 #include "mpi/api.hpp"
 #include "mpi/coll/algorithms.hpp"
 #include "mpi/coll/check.hpp"
+#include "mpi/coll/inter.hpp"
 #include "mpi/coll/run.hpp"
 
 namespace hf::mpi {
@@ -78,7 +79,10 @@ int make_reduce_scatter(Process& p, Schedule& s, const void* sendbuf, void* recv
       return p.explain(err_count, "the counts are together more data than memory can hold");
     }
   }
-  const bool placed = sendbuf == in_place;
+  const bool inter = s.comm().is_inter(), placed = sendbuf == in_place;
+  if (inter) {
+    if (int code = check_in_place(p, "send", sendbuf)) return code;
+  }
   const Count received = placed ? total : counts[s.rank()];
   if (int code = check_reduction(p, sendbuf, recvbuf, received, type, op)) return code;
   if (!placed) {
@@ -86,7 +90,9 @@ int make_reduce_scatter(Process& p, Schedule& s, const void* sendbuf, void* recv
   }
   s.keep(type);
   s.keep(op);
-  list_reduce_scatter(s, {&op, &type, total}, placed ? recvbuf : sendbuf, recvbuf, counts);
+  const Reduction r{&op, &type, total};
+  if (inter) list_inter_reduce_scatter(s, r, sendbuf, recvbuf, counts);
+  else list_reduce_scatter(s, r, placed ? recvbuf : sendbuf, recvbuf, counts);
   return success;
 }
 

@@ -79,6 +79,7 @@ void list_prefix(Schedule& s, const Reduction& r, const void* send, void* receiv
 }
 
 int make_prefix(Process& p, Schedule& s, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, bool own) {
+  if (s.comm().is_inter()) return p.explain(err_comm, "a scan of an intercommunicator, which MPI does not have");
   // Rank 0 receives nothing from an exscan, and may pass any receive buffer.
   const bool unused = !own && s.rank() == 0 && sendbuf != in_place;
   if (int code = check_reduction(p, sendbuf, unused ? sendbuf : recvbuf, count, type, op)) return code;

@@ -4,6 +4,7 @@
 #include "mpi/api.hpp"
 #include "mpi/coll/algorithms.hpp"
 #include "mpi/coll/check.hpp"
+#include "mpi/coll/inter.hpp"
 #include "mpi/coll/run.hpp"
 
 namespace hf::mpi {
@@ -57,6 +58,9 @@ int check_receiver(Process& p, const Comm& comm, const void* buffer, Count count
 
 int make_scatter(Process& p, Schedule& s, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
                  Count recvcount, Datatype& recvtype, int root, Comm& comm) {
+  if (comm.is_inter()) {
+    return make_inter_scatter(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root);
+  }
   if (int code = check_root(p, root, comm)) return code;
   if (int code = check_receiver(p, comm, recvbuf, recvcount, recvtype, root)) return code;
   const bool at_root = comm.rank() == root, placed = recvbuf == in_place;
@@ -78,6 +82,9 @@ int make_scatter(Process& p, Schedule& s, const void* sendbuf, Count sendcount, 
 
 int make_scatterv(Process& p, Schedule& s, const void* sendbuf, CountArray sendcounts, CountArray displs,
                   Datatype& sendtype, void* recvbuf, Count recvcount, Datatype& recvtype, int root, Comm& comm) {
+  if (comm.is_inter()) {
+    return make_inter_scatterv(p, s, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root);
+  }
   if (int code = check_root(p, root, comm)) return code;
   if (int code = check_receiver(p, comm, recvbuf, recvcount, recvtype, root)) return code;
   const bool at_root = comm.rank() == root, placed = recvbuf == in_place;

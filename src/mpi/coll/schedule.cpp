@@ -26,7 +26,7 @@ struct Schedule::Block {
 };
 
 struct Schedule::Step {
-  enum class Kind : std::uint8_t { send, recv, wait, copy, reduce, call };
+  enum class Kind : std::uint8_t { send, recv, wait, settle, copy, reduce, call };
   explicit Step(Kind k) : kind(k) {}
   Kind kind;
   bool started = false;
@@ -196,6 +196,10 @@ void Schedule::wait(Step* what) {
   append(step);
 }
 
+void Schedule::settle() {
+  if (last_operation_) append(new (allocate(sizeof(Step))) Step(Step::Kind::settle));
+}
+
 void Schedule::copy(const Part& from, const Part& to) {
   if (from.bytes != to.bytes) mismatch_ = {true, p_.engine->job().self.value, to.bytes, from.bytes};
   const std::size_t bytes = std::min(from.bytes, to.bytes);
@@ -251,9 +255,13 @@ bool Schedule::progress() {
   if (running_) return false;  // from within one of its own steps
   running_ = true;
   while (next_ && run_step(*next_)) next_ = next_->next;
-  for (; open_ && done(*open_); open_ = open_->next_operation) note_received(*open_);
+  pass_done();
   running_ = false;
   return complete_ = !next_ && !open_;
+}
+
+void Schedule::pass_done() {
+  for (; open_ && done(*open_); open_ = open_->next_operation) note_received(*open_);
 }
 
 bool Schedule::run_step(Step& step) {
@@ -272,6 +280,9 @@ bool Schedule::run_step(Step& step) {
     }
     case Step::Kind::wait:
       return done(*static_cast<WaitStep&>(step).what);
+    case Step::Kind::settle:  // the operations behind it in the list have not been started
+      pass_done();
+      return !open_ || !open_->started;
     case Step::Kind::copy:
       copy_part(static_cast<CopyStep&>(step).from, static_cast<CopyStep&>(step).to);
       return true;

@@ -3,8 +3,8 @@
 // a step runs: both sides of a pair put the messages between them into their lists in the same order. What the list
 // contains is a function of the call's arguments and the communicator alone; no step takes from any source.
 //
-// Sends and receives are started in order and complete by themselves; `wait` holds the list until one is done; the
-// schedule is complete when the list is at its end and every send and receive is done. Reductions and copies are steps,
+// Sends and receives are started in order and complete by themselves; `wait` holds the list until one is done, `settle` until all
+// are; the schedule is complete when the list is at its end and every send and receive is done. Reductions and copies are steps,
 // so that their order is fixed as well.
 //
 // The schedule owns its steps and temporary buffers and keeps the objects it works with (communicator, types, operation)
@@ -46,6 +46,7 @@ class Schedule final : public engine::Progressable {
   Step* send(int peer, const Part& part);
   Step* recv(int peer, const Part& part);
   void wait(Step* step);  // null: no wait
+  void settle();          // waits for all sends and receives listed before
   void copy(const Part& from, const Part& to);
   // inout[i] = in[i] op inout[i]
   void reduce(const Op& op, const void* in, void* inout, Count count, Datatype& type);
@@ -92,6 +93,7 @@ class Schedule final : public engine::Progressable {
   void add_call(void (*function)(Schedule&, void*), void* argument);
   Step* append(Step* step);
   bool run_step(Step& step);
+  void pass_done();
   void note_received(const Step& step);
 
   Process& p_;
