@@ -1,4 +1,4 @@
-// Making communicators (MPI 5.0, 7.4.2). A new communicator is named by the process that is rank 0 of its group, with that
+// Making communicators (MPI 5.0, 7.4.2); by splitting one: comm_split.cpp; of two groups: intercomm.cpp. A new communicator is named by the process that is rank 0 of its group, with that
 // process's next creation number, drawn when the call is made; the members hear of it in ordinary messages (design rule 1,
 // docs/contexts.md).
 #include <fmt/format.h>
@@ -7,6 +7,7 @@
 
 #include "mpi/api.hpp"
 #include "mpi/coll/algorithms.hpp"
+#include "mpi/coll/inter.hpp"
 #include "mpi/coll/run.hpp"
 #include "mpi/comm_hints.hpp"
 #include "mpi/comm_make.hpp"
@@ -14,9 +15,6 @@
 
 namespace hf::mpi {
 namespace {
-
-constexpr int type_shared = 221, type_hw_unguided = 222, type_hw_guided = 223, type_resource_guided = 224;
-constexpr std::string_view resource_key = "mpi_hw_resource_type", resource_shared = "mpi_shared_memory";
 
 // What a duplicate gets at the call: attributes through their copy functions, the error handler, and these hints, if any.
 int copy_for_dup(Process& p, Comm& comm, const Info* hints, Comm*& made) {
@@ -88,47 +86,44 @@ int name_by_tag(Process& p, Comm& comm, int tag, Comm& made) {
   return success;
 }
 
-// What each rank tells the others in a split.
-struct Choice {
-  int color = undefined;
-  int key = 0;
-  Context point;  // the name that the new communicator has if this rank becomes its rank 0
+// The other group's part of a new intercommunicator: its name, and its members by rank in their old group, -1 behind the last.
+struct NewSide {
+  Context name;
+  std::vector<std::int32_t> ranks;
+  explicit NewSide(const Group& old) : ranks(old.members.size(), -1) {}
+  Part name_part() { return Part::raw(&name, sizeof name); }
+  Part ranks_part() { return Part::raw(ranks.data(), ranks.size() * sizeof(std::int32_t)); }
 };
 
-int split_by(Process& p, Comm& comm, int color, int key, const char* name, Comm*& newcomm) {
-  const int size = comm.size();
-  std::vector<Choice> choices(static_cast<std::size_t>(size));
-  Choice& mine = choices[static_cast<std::size_t>(comm.rank())];
-  mine = {color, key, {}};
-  if (color != undefined) {
-    if (int code = draw_name(p, mine.point)) return code;
-  }
-  const int code = run_collective(p, comm, name, [&](Schedule& s) {
-    auto* blocks = s.array<Part>(size);
-    for (int i = 0; i < size; ++i) blocks[i] = Part::raw(&choices[static_cast<std::size_t>(i)], sizeof(Choice));
-    list_allgather(s, nullptr, blocks);
-    return success;
+// All of the old groups take part, the members of the new ones or not. Rank 0 of the new group draws the name.
+int exchange_sides(Process& p, Comm& comm, const Group& group, NewSide& mine, NewSide& theirs) {
+  for (std::size_t i = 0; i < group.members.size(); ++i) mine.ranks[i] = comm.group->rank_of(group.members[i]);
+  return run_collective(p, comm, "Comm_create", [&](Schedule& s) {
+    const int first = mine.ranks[0];
+    if (first >= 0 && s.rank() == first) {
+      if (int code = draw_name(p, mine.name)) return code;
+    }
+    if (first >= 0) list_bcast(s, mine.name_part(), first);
+    s.settle();
+    list_swap(s, mine.name_part(), theirs.name_part());
+    list_swap(s, mine.ranks_part(), theirs.ranks_part());
+    return static_cast<int>(success);
   });
-  if (code || color == undefined) return code;
-  std::vector<int> members;
-  for (int i = 0; i < size; ++i) {
-    if (choices[static_cast<std::size_t>(i)].color == color) members.push_back(i);
-  }
-  std::ranges::stable_sort(members, {}, [&](int i) { return choices[static_cast<std::size_t>(i)].key; });
-  auto* group = new Group;
-  for (int i : members) {
-    if (i == comm.rank()) group->self = group->size();
-    group->members.push_back(comm.world(i));
-  }
-  newcomm = unnamed_comm(comm, group);
-  newcomm->point = choices[static_cast<std::size_t>(members.front())].point;
-  open_contexts(p, *newcomm);
-  return success;
 }
 
-bool asks_for_shared_memory(const Info* info) {
-  if (!info) return false;
-  return std::ranges::any_of(info->entries, [](const auto& e) { return e.first == resource_key && e.second == resource_shared; });
+// Without members on both sides there is none (7.4.2).
+int create_inter(Process& p, Comm& comm, const Group& group, Comm*& newcomm) {
+  NewSide mine(*comm.group), theirs(*comm.remote);
+  if (int code = exchange_sides(p, comm, group, mine, theirs)) return code;
+  if (group.self == undefined || theirs.ranks[0] < 0) return success;
+  auto* remote = new Group;
+  for (std::int32_t rank : theirs.ranks) {
+    if (rank >= 0) remote->members.push_back(comm.remote->world(rank));
+  }
+  newcomm = unnamed_comm(comm, copy_group(group), remote);
+  newcomm->point = newcomm->is_lower() ? mine.name : theirs.name;
+  open_contexts(p, *newcomm);
+  return success;
 }
 
 }  // namespace
@@ -152,6 +147,7 @@ int comm_idup_with_info(Process& p, Comm& comm, Info* info, Comm*& newcomm, Requ
 int comm_create(Process& p, Comm& comm, Group& group, Comm*& newcomm) {
   if (int code = check_subgroup(p, comm, group)) return code;
   newcomm = nullptr;
+  if (comm.is_inter()) return create_inter(p, comm, group, newcomm);
   if (group.self == undefined) return success;
   Comm* made = unnamed_comm(comm, copy_group(group));
   Schedule schedule(p, comm, "Comm_create", *made->group);
@@ -163,6 +159,7 @@ int comm_create(Process& p, Comm& comm, Group& group, Comm*& newcomm) {
 }
 
 int comm_create_group(Process& p, Comm& comm, Group& group, int tag, Comm*& newcomm) {
+  if (comm.is_inter()) return p.explain(err_comm, "MPI_Comm_create_group of an intercommunicator, which MPI does not allow");
   if (tag < 0) return p.explain(err_tag, fmt::format("tag {} is negative", tag));
   if (int code = check_subgroup(p, comm, group)) return code;
   newcomm = nullptr;
@@ -172,40 +169,6 @@ int comm_create_group(Process& p, Comm& comm, Group& group, int tag, Comm*& newc
   if (code) release(made);
   else newcomm = made;
   return code;
-}
-
-int comm_split(Process& p, Comm& comm, int color, int key, Comm*& newcomm) {
-  newcomm = nullptr;
-  if (color < 0 && color != undefined) {
-    return p.explain(err_arg, fmt::format("color {} is negative: it must be at least 0, or MPI_UNDEFINED", color));
-  }
-  return split_by(p, comm, color, key, "Comm_split", newcomm);
-}
-
-// By the job's original map, also after a rank has moved (design rule 1). Nodes are the only hardware resource known.
-int comm_split_type(Process& p, Comm& comm, int split_type, int key, Info* info, Comm*& newcomm) {
-  newcomm = nullptr;
-  const engine::JobMap& job = p.engine->job();
-  auto node_of = [&](Rank rank) { return job.node_of.empty() ? job.node : job.node_of[static_cast<std::size_t>(rank.value)]; };
-  const auto& members = comm.group->members;
-  const bool several = std::ranges::any_of(members, [&](Rank rank) { return node_of(rank) != node_of(members.front()); });
-  bool split = false;
-  switch (split_type) {
-    case undefined: break;
-    case type_shared: split = true; break;
-    case type_hw_guided:
-    case type_resource_guided: split = asks_for_shared_memory(info); break;
-    case type_hw_unguided: split = several; break;  // the new one must be smaller
-    default: return p.explain(err_arg, fmt::format("split type {} is not one of MPI_COMM_TYPE_...", split_type));
-  }
-  const int color = split ? node_of(job.self).value : undefined;
-  if (int code = split_by(p, comm, color, key, "Comm_split_type", newcomm)) return code;
-  if (split_type == type_hw_unguided && newcomm && info) {
-    auto it = std::ranges::find(info->entries, resource_key, [](const auto& entry) { return entry.first; });
-    if (it == info->entries.end()) info->entries.emplace_back(resource_key, resource_shared);
-    else it->second = resource_shared;
-  }
-  return success;
 }
 
 }  // namespace hf::mpi
