@@ -1,7 +1,8 @@
-"""Random kills: the examples and an mpi4py program, 2 to 8 ranks, 1 or 3 nodes, 0, 1, 2 or 5 SIGKILLs at random times within
-the run. Every run must print the same bytes as the undisturbed one.
+"""Random kills: the examples, a program of intercommunicators and one of mpi4py, 2 to 8 ranks, 1 or 3 nodes, 0, 1, 2 or 5
+SIGKILLs at random times within the run. Every run must print the same bytes as the undisturbed one.
 
-    random_kills.py --build build [--cases 150] [--seed S] [--only I] [--timeout 60] [--minutes M] [--log FILE]
+    random_kills.py --build build [--cases 150] [--seed S] [--only I] [--timeout 60] [--minutes M] [--program NAME]
+                    [--log FILE]
 
 The seed is fresh and printed; with --seed the same cases are drawn again, with --only I case I alone. Exit code 1 when a
 case failed; the command that repeats it is printed.
@@ -35,6 +36,7 @@ def programs(build):
         "cg-file": [examples / "cg", "--matrix", ROOT / "examples/data/grid20.mtx", "--solves", 5],
         "master_worker": [examples / "master_worker", "--tasks", 600, "--size", 1000],
         "wavefront": [examples / "wavefront", "--size", 48, "--planes", 40, "--steps", 20],
+        "groups": [build / "bin" / "recovery_groups", 1200],
         "nbody": [examples / "nbody", "--size", 800, "--steps", 40],
     }
     python = build / "venv" / "bin" / "python"
@@ -70,6 +72,8 @@ class Suite:
         self.options = options
         self.build = Path(options.build).resolve()
         self.programs = programs(self.build)
+        if options.program:
+            self.programs = {options.program: self.programs[options.program]}
         self.references = {}
         self.startup_s = None
         self.failures = []
@@ -110,6 +114,7 @@ class Suite:
 
     def failed(self, case, outcome, problem):
         again = f"{sys.executable} {os.path.relpath(__file__)} --build {self.options.build} --seed {self.options.seed} --only {case.number}"
+        again += f" --program {self.options.program}" if self.options.program else ""
         self.say(f"FAILED case {case.number}: {case.program}, {case.ranks} ranks, {case.nodes} node(s), {case.kills} kill(s): {problem}")
         self.say(f"  repeat:  {again}")
         self.say(f"  the job: {outcome.shell_line()}")
@@ -169,6 +174,7 @@ def main():
     parser.add_argument("--build", default=str(ROOT / "build"))
     parser.add_argument("--cases", type=int, default=150)
     parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--program", default=None, help="this one alone")
     parser.add_argument("--only", type=int, default=None)
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one job")
     parser.add_argument("--minutes", type=float, default=0.0, help="stop after so long (0: never)")
