@@ -17,7 +17,9 @@ namespace {
 constexpr int ident = 201, congruent = 202, similar = 203, unequal = 204;
 constexpr std::size_t max_object_name = 128;  // with the terminating zero
 
-// The hints that a communicator may be given. Holdfast needs none of them; all are promises of the program.
+// The hints that a communicator may be given: promises of the program, kept and returned. None makes anything faster here:
+// matching takes any tag and any source at no cost to those that name them, messages are numbered in any case, and exact lengths
+// and orders are what replay compares.
 constexpr std::array<std::string_view, 5> hints = {
     "mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length", "mpi_assert_allow_overtaking",
     "mpi_assert_strict_persistent_collective_ordering"};
@@ -103,7 +105,7 @@ int comm_get_name(Process&, Comm* comm, char* comm_name, int& resultlen) {
 
 void add_comm_hints(Comm& comm, const Info& info) {
   for (const auto& [key, value] : info.entries) {
-    if (std::ranges::find(hints, key) == hints.end()) continue;
+    if (std::ranges::find(hints, key) == hints.end() || (value != "true" && value != "false")) continue;
     if (!comm.info) comm.info = new Info;
     comm.info->set(key, value);
   }

@@ -34,6 +34,9 @@ static int delete_attribute(MPI_Comm comm, int keyval, void* attribute, void* ex
   return MPI_SUCCESS;
 }
 
+static const char* const asserts[] = {"mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length",
+                                      "mpi_assert_allow_overtaking", "mpi_assert_strict_persistent_collective_ordering"};
+
 static int has_hint(MPI_Comm comm, const char* key, const char* value) {
   MPI_Info info;
   char text[MPI_MAX_INFO_VAL + 1] = "";
@@ -65,7 +68,16 @@ static void hints(void) {
     CHECK(has_hint(copy[i], key, i == 2 ? "true" : "false"));
     OK(MPI_Comm_free(&copy[i]));
   }
+  for (int i = 0; i < 5; ++i) {
+    OK(MPI_Info_set(info, asserts[i], "true"));
+    OK(MPI_Comm_set_info(comm, info));
+    CHECK(has_hint(comm, asserts[i], "true"));
+  }
+  use(comm);
   OK(MPI_Info_set(info, key, "false"));
+  OK(MPI_Comm_set_info(comm, info));
+  CHECK(has_hint(comm, key, "false"));
+  OK(MPI_Info_set(info, key, "perhaps")); /* no value of this hint */
   OK(MPI_Comm_set_info(comm, info));
   CHECK(has_hint(comm, key, "false"));
   OK(MPI_Info_free(&info));
