@@ -213,6 +213,12 @@ def other(body, function, p):
     body.arguments.append(name)
 
 
+def handler_of_maker(function):
+    """The error handler that a function takes for the object that it makes, and for its own errors (11.3.1)."""
+    makes = any(p.kind in HANDLES and p.direction == ">" for p in function.parameters)
+    return next((p.name for p in function.parameters if makes and p.kind == "errhandler" and not p.direction), None)
+
+
 def roles(comm, used):
     """Declarations of what the process is in the call, of those names that `used` mentions."""
     conditions = {"at_root": f"{comm}_->is_root(root)", "at_leaf": f"{comm}_->is_leaf(root)",
@@ -226,6 +232,8 @@ def convert(function):
     ordered = sorted(function.parameters, key=lambda p: (p.kind not in ("comm", "file") or p.direction == ">"))
     parts = {}
     roles_at = None
+    if handler := handler_of_maker(function):
+        body.before.append(f"call.tell({handler});")
     for p in ordered:
         part = Body()
         if p.kind in INTEGERS:
@@ -314,8 +322,8 @@ def pass_on(function, large):
         if function.chapter in ("files", "tools"):
             return f'return hf::abi::unsupported_in_{function.chapter}<Standard>("{name}");', set()
         comm = next((p.name for p in function.parameters if p.kind == "comm" and not p.direction), None)
-        handler = next((p.name for p in function.parameters if p.kind == "errhandler" and not p.direction), None)
-        if handler and any(p.kind in HANDLES and p.direction == ">" for p in function.parameters):
+        handler = handler_of_maker(function)
+        if handler:
             return f'return hf::abi::unsupported_maker<Standard>("{name}", {handler});', {handler}
         extra = f", {comm}" if comm else ", hf::abi::anytime" if function.anytime else ""
         return f'return hf::abi::unsupported<Standard>("{name}"{extra});', {comm}

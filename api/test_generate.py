@@ -121,6 +121,10 @@ class Entries(unittest.TestCase):
         bcast = entries.entry(one("Bcast large\n  buffer:pointer count:count datatype:committed root:root comm:comm"))
         self.assertIn('call.committed(datatype, "datatype", !looks_on)', bcast)
 
+    def test_errors_of_a_maker_go_to_the_handler_that_it_is_given(self):
+        text = entries.entry(one("Make anytime\n  group:group errhandler:errhandler newcomm:comm>"))
+        self.assertLess(text.index("call.tell(errhandler);"), text.index("mpi::Group* group_"))
+
     def test_what_is_significant_at_the_leader_only(self):
         text = entries.entry(one("Join\n  local_comm:comm local_leader:rank peer_comm:comm?@leader"))
         self.assertIn("const bool at_leader = local_comm_ && local_comm_->rank() == local_leader;", text)

@@ -290,6 +290,8 @@ int scatterv(Process& p, const void* sendbuf, CountArray sendcounts, CountArray 
 // communicators
 int comm_compare(Process& p, Comm& comm1, Comm& comm2, int& result);
 int comm_create(Process& p, Comm& comm, Group& group, Comm*& newcomm);
+int comm_create_from_group(Process& p, Group& group, const char* stringtag, Info* info, Errhandler& errhandler,
+    Comm*& newcomm);
 int comm_create_group(Process& p, Comm& comm, Group& group, int tag, Comm*& newcomm);
 int comm_create_keyval(Process& p, Callback comm_copy_attr_fn, Callback comm_delete_attr_fn, int& comm_keyval,
     void* extra_state);
@@ -328,6 +330,8 @@ int group_translate_ranks(Process& p, Group& group1, int n, const int* ranks1, G
 int group_union(Process& p, Group& group1, Group& group2, Group*& newgroup);
 int intercomm_create(Process& p, Comm& local_comm, int local_leader, Comm* peer_comm, int remote_leader, int tag,
     Comm*& newintercomm);
+int intercomm_create_from_groups(Process& p, Group& local_group, int local_leader, Group* remote_group,
+    int remote_leader, const char* stringtag, Info* info, Errhandler& errhandler, Comm*& newintercomm);
 int intercomm_merge(Process& p, Comm& intercomm, int high, Comm*& newintracomm);
 
 // topologies

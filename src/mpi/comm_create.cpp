@@ -60,32 +60,6 @@ int check_subgroup(Process& p, const Comm& comm, const Group& group) {
   return success;
 }
 
-// The name goes down a binomial tree of the members, in messages matched by the program's tag.
-int name_by_tag(Process& p, Comm& comm, int tag, Comm& made) {
-  const Context context = creation_context(p, comm);
-  const int size = made.size(), self = made.rank();
-  int low = 1;
-  while (low < size && !(self & low)) low *= 2;
-  if (self == 0) {
-    if (int code = draw_name(p, made.point)) return code;
-  } else {
-    engine::RecvOperation op;
-    auto* into = reinterpret_cast<std::byte*>(&made.point);
-    p.engine->recv(op, context, made.world(self - low), MessageTag(tag), {into, sizeof made.point});
-    p.engine->wait([&] { return op.done(); });
-  }
-  for (int bit = low / 2; bit > 0; bit /= 2) {
-    if (self + bit >= size) continue;
-    engine::SendOperation op;
-    auto* from = reinterpret_cast<const std::byte*>(&made.point);
-    p.engine->send(op, context, made.world(self + bit), MessageTag(tag), {from, sizeof made.point},
-                   engine::SendMode::standard);
-    if (!op.done()) p.engine->wait([&] { return op.done(); });
-  }
-  open_contexts(p, made);
-  return success;
-}
-
 // The other group's part of a new intercommunicator: its name, and its members by rank in their old group, -1 behind the last.
 struct NewSide {
   Context name;
@@ -165,7 +139,7 @@ int comm_create_group(Process& p, Comm& comm, Group& group, int tag, Comm*& newc
   newcomm = nullptr;
   if (group.self == undefined) return success;
   Comm* made = unnamed_comm(comm, copy_group(group));
-  const int code = name_by_tag(p, comm, tag, *made);
+  const int code = name_by_tag(p, creation_context(p, comm), MessageTag(tag), *made);
   if (code) release(made);
   else newcomm = made;
   return code;

@@ -13,12 +13,16 @@ void open_named(Schedule& s, Comm*& made) { open_contexts(s.process(), *made); }
 
 }  // namespace
 
-Comm* unnamed_comm(const Comm& parent, Group* group, Group* remote) {
+Comm* unnamed_comm(Errhandler& errhandler, Group* group, Group* remote) {
   auto* made = new Comm;
   made->group = group;
   made->remote = remote;
-  made->errhandler = retain(parent.errhandler);
+  made->errhandler = retain(&errhandler);
   return made;
+}
+
+Comm* unnamed_comm(const Comm& parent, Group* group, Group* remote) {
+  return unnamed_comm(*parent.errhandler, group, remote);
 }
 
 Group* copy_group(const Group& from) {
@@ -62,6 +66,31 @@ int list_naming(Process& p, Schedule& s, Comm& made) {
   s.keep(made);
   list_bcast(s, Part::raw(&made.point, sizeof made.point), 0);
   s.call<open_named>(&made);
+  return success;
+}
+
+// Down a binomial tree.
+int name_by_tag(Process& p, Context context, MessageTag tag, Comm& made) {
+  const int size = made.size(), self = made.rank();
+  int low = 1;
+  while (low < size && !(self & low)) low *= 2;
+  if (self == 0) {
+    if (int code = draw_name(p, made.point)) return code;
+  } else {
+    engine::RecvOperation op;
+    auto* into = reinterpret_cast<std::byte*>(&made.point);
+    p.engine->recv(op, context, made.group->world(self - low), tag, {into, sizeof made.point});
+    p.engine->wait([&] { return op.done(); });
+  }
+  for (int bit = low / 2; bit > 0; bit /= 2) {
+    if (self + bit >= size) continue;
+    engine::SendOperation op;
+    auto* from = reinterpret_cast<const std::byte*>(&made.point);
+    p.engine->send(op, context, made.group->world(self + bit), tag, {from, sizeof made.point},
+                   engine::SendMode::standard);
+    if (!op.done()) p.engine->wait([&] { return op.done(); });
+  }
+  open_contexts(p, made);
   return success;
 }
 

@@ -7,7 +7,8 @@ namespace hf::mpi {
 
 class Process;
 
-// A communicator that has everything but its contexts, and the parent's error handler. The groups are taken over.
+// A communicator that has everything but its contexts; with its parent's error handler. The groups are taken over.
+Comm* unnamed_comm(Errhandler& errhandler, Group* group, Group* remote = nullptr);
 Comm* unnamed_comm(const Comm& parent, Group* group, Group* remote = nullptr);
 Group* copy_group(const Group& from);  // with one reference; null for null
 Group* copy_group(const Group* from);
@@ -21,6 +22,9 @@ void open_contexts(Process& p, Comm& made);
 // Steps after which the communicator is named and open: from rank 0 of the schedule's members, who draws the name, to the
 // others.
 int list_naming(Process& p, Schedule& s, Comm& made);
+
+// The same by messages with this tag in another context, among the members of the new communicator.
+int name_by_tag(Process& p, Context context, MessageTag tag, Comm& made);
 
 // The context for messages by which communicators are made; opened at its first use.
 Context creation_context(Process& p, Comm& comm);

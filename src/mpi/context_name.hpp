@@ -17,6 +17,7 @@ enum class ContextKind : std::uint8_t {
   point = 0,       // the program's messages, matched by tag
   collective = 1,  // the steps of collectives, numbered
   creation = 2,    // MPI_Comm_create_group and MPI_Intercomm_create, matched by their tag
+  groups = 3,      // of MPI_COMM_WORLD only: what makes communicators of groups alone, matched by their string's hash
 };
 
 inline constexpr std::uint64_t context_creations_max = (std::uint64_t{1} << 32) - 2;

@@ -10,6 +10,7 @@
 #include "mpi/coll/inter.hpp"
 #include "mpi/coll/run.hpp"
 #include "mpi/comm_make.hpp"
+#include "mpi/intercomm.hpp"
 #include "mpi/process.hpp"
 
 namespace hf::mpi {
@@ -25,43 +26,37 @@ struct Introduction {
 Part part_of(Introduction& introduction) { return Part::raw(&introduction, sizeof introduction); }
 Part part_of(std::vector<Rank>& ranks) { return Part::raw(ranks.data(), ranks.size() * sizeof(Rank)); }
 
-// The way to the other leader, as this one's program gives it.
-struct Link {
-  Comm* peer;
-  int leader;
-  int tag;
-};
-
-int check_link(Process& p, const Link& link) {
-  if (!link.peer) return p.explain(err_comm, "the leader's peer_comm is MPI_COMM_NULL");
-  if (link.tag < 0) return p.explain(err_tag, fmt::format("tag {} is negative", link.tag));
-  const int size = link.peer->peers().size();
-  if (link.leader < 0 || link.leader >= size) {
-    return p.explain(err_rank, fmt::format("remote leader {} is not a rank of the peer communicator, whose ranks are 0 to {}",
-                                           link.leader, size - 1));
+// The way to the other leader, or what is wrong with it.
+Link link_through(Process& p, Comm* peer, int remote_leader, int tag) {
+  if (!peer) return {.code = p.explain(err_comm, "the leader's peer_comm is MPI_COMM_NULL")};
+  if (tag < 0) return {.code = p.explain(err_tag, fmt::format("tag {} is negative", tag))};
+  const int size = peer->peers().size();
+  if (remote_leader < 0 || remote_leader >= size) {
+    return {.code = p.explain(err_rank, fmt::format("remote leader {} is not a rank of the peer communicator, whose ranks are 0 to {}",
+                                                    remote_leader, size - 1))};
   }
-  if (link.peer->world(link.leader) == p.engine->job().self) {
-    return p.explain(err_rank, fmt::format("remote leader {} is the local leader itself", link.leader));
+  const Rank leader = peer->world(remote_leader);
+  if (leader == p.engine->job().self) {
+    return {.code = p.explain(err_rank, fmt::format("remote leader {} is the local leader itself", remote_leader))};
   }
-  return success;
+  return {creation_context(p, *peer), leader, MessageTag(tag), success};
 }
 
 // The leaders tell each other about their groups. Both send first: neither waits for the other to listen.
 void introduce(Process& p, const Link& link, Introduction& mine, std::vector<Rank> members, Introduction& theirs,
                std::vector<Rank>& their_members) {
-  const Context context = creation_context(p, *link.peer);
-  const Rank leader = link.peer->world(link.leader);
-  const MessageTag tag(link.tag);
   engine::SendOperation sends[2];
   engine::RecvOperation receives[2];
   const Part out[2] = {part_of(mine), part_of(members)};
-  for (int i = 0; i < 2; ++i) p.engine->send(sends[i], context, leader, tag, out[i].source(), engine::SendMode::standard);
+  for (int i = 0; i < 2; ++i) {
+    p.engine->send(sends[i], link.context, link.leader, link.tag, out[i].source(), engine::SendMode::standard);
+  }
   const Part first = part_of(theirs);
-  p.engine->recv(receives[0], context, leader, tag, first.sink());
+  p.engine->recv(receives[0], link.context, link.leader, link.tag, first.sink());
   p.engine->wait([&] { return receives[0].done(); });
   their_members.resize(static_cast<std::size_t>(theirs.size));
   const Part second = part_of(their_members);
-  p.engine->recv(receives[1], context, leader, tag, second.sink());
+  p.engine->recv(receives[1], link.context, link.leader, link.tag, second.sink());
   p.engine->wait([&] { return receives[1].done() && sends[0].done() && sends[1].done(); });
 }
 
@@ -100,7 +95,7 @@ int meet(Process& p, Comm& local, int local_leader, const Link& link, Context& n
   if (int code = draw_at_first(p, local, local_leader, mine.name)) return code;
   mine.size = local.size();
   if (local.rank() == local_leader) {
-    theirs.code = check_link(p, link);
+    theirs.code = link.code;
     if (!theirs.code) introduce(p, link, mine, local.group->members, theirs, remote.members);
     if (!theirs.code && local.world(0).value < remote.world(0).value) theirs.name = mine.name;
   }
@@ -126,6 +121,21 @@ int agree_on_order(Process& p, Comm& inter, bool high, bool& first) {
 
 }  // namespace
 
+int join_groups(Process& p, Comm& local, int local_leader, const Link& link, Comm*& made) {
+  Context name;
+  auto* remote = new Group;
+  int code = meet(p, local, local_leader, link, name, *remote);
+  if (!code) code = check_disjoint(p, *local.group, *remote);
+  if (code) {
+    release(remote);
+    return code;
+  }
+  made = unnamed_comm(local, copy_group(*local.group), remote);
+  made->point = name;
+  open_contexts(p, *made);
+  return success;
+}
+
 int intercomm_create(Process& p, Comm& local_comm, int local_leader, Comm* peer_comm, int remote_leader, int tag,
                      Comm*& newintercomm) {
   if (local_comm.is_inter()) return p.explain(err_comm, "local_comm is an intercommunicator");
@@ -133,18 +143,9 @@ int intercomm_create(Process& p, Comm& local_comm, int local_leader, Comm* peer_
     return p.explain(err_rank, fmt::format("local leader {} is not a rank of the local communicator, whose ranks are 0 to {}",
                                            local_leader, local_comm.size() - 1));
   }
-  Context name;
-  auto* remote = new Group;
-  int code = meet(p, local_comm, local_leader, {peer_comm, remote_leader, tag}, name, *remote);
-  if (!code) code = check_disjoint(p, *local_comm.group, *remote);
-  if (code) {
-    release(remote);
-    return code;
-  }
-  newintercomm = unnamed_comm(local_comm, copy_group(*local_comm.group), remote);
-  newintercomm->point = name;
-  open_contexts(p, *newintercomm);
-  return success;
+  Link link;
+  if (local_comm.rank() == local_leader) link = link_through(p, peer_comm, remote_leader, tag);
+  return join_groups(p, local_comm, local_leader, link, newintercomm);
 }
 
 int intercomm_merge(Process& p, Comm& intercomm, int high, Comm*& newintracomm) {

@@ -60,6 +60,8 @@ class Process {
 
   FortranAbi fortran;
 
+  bool groups_context_open = false;  // world_context(ContextKind::groups)
+
   std::uint64_t request_arrays = 0;  // taken so far: what a request named twice is found by
 
   // Requests freed by the program while active, kept until their operation is done. They are looked at when their number has

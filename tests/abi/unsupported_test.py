@@ -9,7 +9,7 @@ from pathlib import Path
 
 import table_of_functions
 
-UNSUPPORTED, TOOL_NOT_SUPPORTED, ERR_ARG, ERR_FILE = 55, 1004, 13, 30
+UNSUPPORTED, TOOL_NOT_SUPPORTED, ERR_GROUP, ERR_ARG, ERR_FILE = 55, 1004, 9, 13, 30
 COMM_NULL, WORLD, SELF, FILE_NULL, SESSION_NULL, INFO_NULL = 0x100, 0x101, 0x102, 0x118, 0x120, 0x130
 ERRORS_ARE_FATAL, ERRORS_RETURN = 0x141, 0x143
 
@@ -33,16 +33,16 @@ def makers(mpi):
     """What makes an object with an error handler tells that handler, whatever that of MPI_COMM_SELF is."""
     findings, seen, made = [], [], ctypes.c_void_p()
     handler = Handler(lambda handle, code: seen.append((handle[0], code[0])))
-    for kind, null in (("Comm", COMM_NULL), ("Session", SESSION_NULL)):
+    for kind, null, error in (("Comm", COMM_NULL, ERR_GROUP), ("Session", SESSION_NULL, UNSUPPORTED)):
         errhandler = ctypes.c_void_p()
         getattr(mpi, f"MPI_{kind}_create_errhandler")(handler, ctypes.byref(errhandler))
-        for given, expected in ((errhandler, [(null, UNSUPPORTED)]), (ctypes.c_void_p(ERRORS_RETURN), [])):
+        for given, expected in ((errhandler, [(null, error)]), (ctypes.c_void_p(ERRORS_RETURN), [])):
             seen.clear()
             if kind == "Session":
                 code = mpi.MPI_Session_init(INFO_NULL, given, ctypes.byref(made))
             else:
                 code = mpi.MPI_Comm_create_from_group(None, b"tag", INFO_NULL, given, ctypes.byref(made))
-            if code != UNSUPPORTED or seen != expected:
+            if code != error or seen != expected:
                 findings.append(f"making a {kind} returned {code} and called the error handler with {seen}, not {expected}")
         mpi.MPI_Errhandler_free(ctypes.byref(errhandler))
     return findings

@@ -162,6 +162,58 @@ static void again(MPI_Comm inter) {
   OK(MPI_Comm_free(&merged));
 }
 
+/* Of groups alone; the processes outside of a group do not call it. */
+static void without_parent(MPI_Comm inter) {
+  MPI_Group local, remote, world, some;
+  MPI_Comm comm, next;
+  MPI_Info info;
+  int rank, size, remote_size, sum, one = 1, flag, length = 8;
+  char text[8] = "";
+  OK(MPI_Comm_rank(inter, &rank));
+  OK(MPI_Comm_size(inter, &size));
+  OK(MPI_Comm_remote_size(inter, &remote_size));
+  OK(MPI_Comm_group(inter, &local));
+  OK(MPI_Comm_remote_group(inter, &remote));
+  OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
+  OK(MPI_Info_create(&info));
+  OK(MPI_Info_set(info, "mpi_assert_exact_length", "true"));
+  OK(MPI_Comm_create_from_group(local, "test:local", info, MPI_ERRORS_RETURN, &comm));
+  OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm));
+  CHECK_INT(size, sum);
+  FAILS(MPI_ERR_RANK, MPI_Send(&one, 1, MPI_INT, size, 0, comm));
+  OK(MPI_Comm_free(&comm));
+  for (int i = 0; i < 3; ++i) { /* the same string again and again */
+    if (world_rank == 0) break;
+    OK(MPI_Group_excl(world, 1, (int[]){0}, &some));
+    OK(MPI_Comm_create_from_group(some, "test:some", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm));
+    OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm));
+    CHECK_INT(world_size - 1, sum);
+    OK(MPI_Comm_free(&comm));
+    OK(MPI_Group_free(&some));
+  }
+  OK(MPI_Comm_create_from_group(MPI_GROUP_EMPTY, "test:nobody", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm));
+  CHECK(comm == MPI_COMM_NULL);
+  FAILS(MPI_ERR_GROUP, MPI_Comm_create_from_group(remote, "test:other", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+  OK(MPI_Intercomm_create_from_groups(local, size / 2, rank == size / 2 ? remote : MPI_GROUP_NULL, remote_size / 2,
+                                      "test:two", info, MPI_ERRORS_RETURN, &next));
+  CHECK_INT(MPI_CONGRUENT, compare(inter, next));
+  use(next);
+  FAILS(MPI_ERR_RANK, MPI_Send(&one, 1, MPI_INT, remote_size, 0, next));
+  MPI_Info kept;
+  OK(MPI_Comm_get_info(next, &kept));
+  OK(MPI_Info_get_string(kept, "mpi_assert_exact_length", &length, text, &flag));
+  CHECK(flag && strcmp(text, "true") == 0);
+  OK(MPI_Info_free(&kept));
+  OK(MPI_Comm_free(&next));
+  FAILS(MPI_ERR_RANK, MPI_Intercomm_create_from_groups(local, size, remote, 0, "test:two", info, MPI_ERRORS_RETURN, &next));
+  FAILS(MPI_ERR_RANK, MPI_Intercomm_create_from_groups(local, 0, remote, remote_size, "test:two", info, MPI_ERRORS_RETURN, &next));
+  FAILS(MPI_ERR_GROUP, MPI_Intercomm_create_from_groups(local, 0, MPI_GROUP_NULL, 0, "test:two", info, MPI_ERRORS_RETURN, &next));
+  OK(MPI_Info_free(&info));
+  OK(MPI_Group_free(&local));
+  OK(MPI_Group_free(&remote));
+  OK(MPI_Group_free(&world));
+}
+
 static void refused(MPI_Comm inter) {
   MPI_Comm made, local;
   MPI_Group group;
@@ -200,6 +252,7 @@ int main(int argc, char** argv) {
   on_intercommunicators(splits);
   on_intercommunicators(from_groups);
   on_intercommunicators(again);
+  on_intercommunicators(without_parent);
   on_intercommunicators(refused);
   return end();
 }

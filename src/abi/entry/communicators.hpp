@@ -55,6 +55,23 @@ int comm_create(typename Abi::Comm comm, typename Abi::Group group, typename Abi
 }
 
 template <class Abi>
+int comm_create_from_group(typename Abi::Group group, const char* stringtag, typename Abi::Info info,
+    typename Abi::Errhandler errhandler, typename Abi::Comm* newcomm) {
+  Call<Abi> call("MPI_Comm_create_from_group", anytime);
+  call.tell(errhandler);
+  mpi::Group* group_ = call.template object<mpi::Group>(group, "group");
+  call.address(stringtag, "stringtag");
+  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
+  mpi::Errhandler* errhandler_ = call.template object<mpi::Errhandler>(errhandler, "errhandler");
+  call.address(newcomm, "newcomm");
+  mpi::Comm* newcomm_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::comm_create_from_group(call.p, *group_, stringtag, info_, *errhandler_, newcomm_);
+  if (code == mpi::success) call.give(newcomm, newcomm_);
+  return call.result(code);
+}
+
+template <class Abi>
 int comm_create_group(typename Abi::Comm comm, typename Abi::Group group, int tag, typename Abi::Comm* newcomm) {
   Call<Abi> call("MPI_Comm_create_group");
   mpi::Comm* comm_ = call.comm(comm, "comm");
@@ -459,6 +476,26 @@ int intercomm_create(typename Abi::Comm local_comm, int local_leader, typename A
   if (call.bad()) [[unlikely]] return call.refuse();
   const int code = mpi::intercomm_create(call.p, *local_comm_, local_leader, peer_comm_, remote_leader, tag,
       newintercomm_);
+  if (code == mpi::success) call.give(newintercomm, newintercomm_);
+  return call.result(code);
+}
+
+template <class Abi>
+int intercomm_create_from_groups(typename Abi::Group local_group, int local_leader, typename Abi::Group remote_group,
+    int remote_leader, const char* stringtag, typename Abi::Info info, typename Abi::Errhandler errhandler,
+    typename Abi::Comm* newintercomm) {
+  Call<Abi> call("MPI_Intercomm_create_from_groups", anytime);
+  call.tell(errhandler);
+  mpi::Group* local_group_ = call.template object<mpi::Group>(local_group, "local_group");
+  mpi::Group* remote_group_ = call.template optional<mpi::Group>(remote_group, "remote_group");
+  call.address(stringtag, "stringtag");
+  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
+  mpi::Errhandler* errhandler_ = call.template object<mpi::Errhandler>(errhandler, "errhandler");
+  call.address(newintercomm, "newintercomm");
+  mpi::Comm* newintercomm_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::intercomm_create_from_groups(call.p, *local_group_, local_leader, remote_group_, remote_leader,
+      stringtag, info_, *errhandler_, newintercomm_);
   if (code == mpi::success) call.give(newintercomm, newintercomm_);
   return call.result(code);
 }

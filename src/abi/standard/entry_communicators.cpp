@@ -35,8 +35,9 @@ int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
 }
 HF_WEAK_NAME(MPI_Comm_create);
 
-int PMPI_Comm_create_from_group(MPI_Group, const char* , MPI_Info, MPI_Errhandler errhandler, MPI_Comm* ) {
-  return hf::abi::unsupported_maker<Standard>("MPI_Comm_create_from_group", errhandler);
+int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler,
+    MPI_Comm* newcomm) {
+  return entry::comm_create_from_group<Standard>(group, stringtag, info, errhandler, newcomm);
 }
 HF_WEAK_NAME(MPI_Comm_create_from_group);
 
@@ -227,9 +228,10 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
 }
 HF_WEAK_NAME(MPI_Intercomm_create);
 
-int PMPI_Intercomm_create_from_groups(MPI_Group, int, MPI_Group, int, const char* , MPI_Info, MPI_Errhandler errhandler,
-    MPI_Comm* ) {
-  return hf::abi::unsupported_maker<Standard>("MPI_Intercomm_create_from_groups", errhandler);
+int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group,
+    int remote_leader, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
+  return entry::intercomm_create_from_groups<Standard>(local_group, local_leader, remote_group, remote_leader,
+      stringtag, info, errhandler, newintercomm);
 }
 HF_WEAK_NAME(MPI_Intercomm_create_from_groups);
 

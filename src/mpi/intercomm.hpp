@@ -1,0 +1,22 @@
+// How two groups become an intercommunicator (MPI 5.0, 7.6.2).
+#pragma once
+#include "base/ids.hpp"
+#include "mpi/comm.hpp"
+#include "mpi/error.hpp"
+
+namespace hf::mpi {
+
+class Process;
+
+// The way from a leader to the other one: messages with this tag in a context that is open.
+struct Link {
+  Context context;
+  Rank leader;  // the other one, job-wide
+  MessageTag tag;
+  int code = success;  // not a success: the leader's arguments are wrong, has been explained, and all of its group are to hear it
+};
+
+// Called by all of `local`; the leaders' links, which alone count, lead to each other.
+int join_groups(Process& p, Comm& local, int local_leader, const Link& link, Comm*& made);
+
+}  // namespace hf::mpi
