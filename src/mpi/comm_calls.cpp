@@ -18,8 +18,8 @@ constexpr int ident = 201, congruent = 202, similar = 203, unequal = 204;
 constexpr std::size_t max_object_name = 128;  // with the terminating zero
 
 // The hints that a communicator may be given: promises of the program, kept and returned. None makes anything faster here:
-// matching takes any tag and any source at no cost to those that name them, messages are numbered in any case, and exact lengths
-// and orders are what replay compares.
+// matching takes any tag and any source at no cost to those that name them, messages are numbered in any case, and exact
+// lengths and orders are what replay compares.
 constexpr std::array<std::string_view, 5> hints = {
     "mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length", "mpi_assert_allow_overtaking",
     "mpi_assert_strict_persistent_collective_ordering"};

@@ -1,6 +1,6 @@
-// Making communicators (MPI 5.0, 7.4.2); by splitting one: comm_split.cpp; of two groups: intercomm.cpp. A new communicator is named by the process that is rank 0 of its group, with that
-// process's next creation number, drawn when the call is made; the members hear of it in ordinary messages (design rule 1,
-// docs/contexts.md).
+// Making communicators (MPI 5.0, 7.4.2); by splitting one: comm_split.cpp; of two groups: intercomm.cpp. A new communicator is
+// named by the process that is rank 0 of its group, with that process's next creation number, drawn when the call is made; the
+// members hear of it in ordinary messages (design rule 1, docs/contexts.md).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ int check_subgroup(Process& p, const Comm& comm, const Group& group) {
   return success;
 }
 
-// The other group's part of a new intercommunicator: its name, and its members by rank in their old group, -1 behind the last.
+// A group's part of a new intercommunicator: a name for it, and its members by rank in their old group, -1 behind the last.
 struct NewSide {
   Context name;
   std::vector<std::int32_t> ranks;

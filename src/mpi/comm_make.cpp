@@ -35,10 +35,15 @@ Group* copy_group(const Group& from) {
 Group* copy_group(const Group* from) { return from ? copy_group(*from) : nullptr; }
 
 Group* both_groups(const Comm& inter) {
-  const Group &first = inter.is_lower() ? *inter.group : *inter.remote, &second = inter.is_lower() ? *inter.remote : *inter.group;
-  Group* both = copy_group(first);
+  return both_groups(inter, inter.is_lower());
+}
+
+Group* both_groups(const Comm& inter, bool local_first) {
+  const Group &local = *inter.group, &remote = *inter.remote;
+  Group* both = copy_group(local_first ? local : remote);
+  both->self = local.self + (local_first ? 0 : both->size());
+  const Group& second = local_first ? remote : local;
   both->members.insert(both->members.end(), second.members.begin(), second.members.end());
-  both->self = inter.rank() + (inter.is_lower() ? 0 : first.size());
   return both;
 }
 

@@ -1,5 +1,5 @@
-// Splitting communicators (MPI 5.0, 7.4.2). Who will be rank 0 of a new group is not known beforehand: every process that wants a
-// new communicator draws a name for it (docs/contexts.md).
+// Splitting communicators (MPI 5.0, 7.4.2). Who will be rank 0 of a new group is not known beforehand: every process that
+// wants a new communicator draws a name for it (docs/contexts.md).
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Communicators made of groups, without a parent (MPI 5.0, 7.4.2 and 7.6.2). The members find each other by the program's string in
-// a context of its own that all processes have.
+// Communicators made of groups, without a parent (MPI 5.0, 7.4.2 and 7.6.2). The members find each other by the program's
+// string in a context that all processes have.
 #include <fmt/format.h>
 
 #include <string_view>

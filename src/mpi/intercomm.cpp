@@ -1,5 +1,5 @@
-// Making intercommunicators and merging their groups (MPI 5.0, 7.6.2). The name comes from the process that is rank 0 of its group,
-// of the two groups the one where that is the lower job-wide number (docs/contexts.md).
+// Making intercommunicators and merging their groups (MPI 5.0, 7.6.2). The name comes from the process that is rank 0 of its
+// group, of the two groups the one where that is the lower job-wide number (docs/contexts.md).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,8 @@ Link link_through(Process& p, Comm* peer, int remote_leader, int tag) {
   if (tag < 0) return {.code = p.explain(err_tag, fmt::format("tag {} is negative", tag))};
   const int size = peer->peers().size();
   if (remote_leader < 0 || remote_leader >= size) {
-    return {.code = p.explain(err_rank, fmt::format("remote leader {} is not a rank of the peer communicator, whose ranks are 0 to {}",
+    return {.code = p.explain(err_rank, fmt::format("remote leader {} is not a rank of the peer communicator, whose ranks are "
+                                                    "0 to {}",
                                                     remote_leader, size - 1))};
   }
   const Rank leader = peer->world(remote_leader);
@@ -152,13 +153,9 @@ int intercomm_merge(Process& p, Comm& intercomm, int high, Comm*& newintracomm) 
   if (!intercomm.is_inter()) return p.explain(err_comm, "the communicator is not an intercommunicator");
   bool first = false;
   if (int code = agree_on_order(p, intercomm, high != 0, first)) return code;
-  Group* all = copy_group(first ? *intercomm.group : *intercomm.remote);
-  const Group& second = first ? *intercomm.remote : *intercomm.group;
-  all->self = intercomm.rank() + (first ? 0 : all->size());
-  all->members.insert(all->members.end(), second.members.begin(), second.members.end());
-  Comm* made = unnamed_comm(intercomm, all);
+  Comm* made = unnamed_comm(intercomm, both_groups(intercomm, first));
   const int code = run_collective(p, intercomm, "Intercomm_merge", [&](Schedule& s) {
-    s.among(retain(all));
+    s.among(retain(made->group));
     return list_naming(p, s, *made);
   });
   if (code) release(made);

@@ -13,7 +13,7 @@ struct Link {
   Context context;
   Rank leader;  // the other one, job-wide
   MessageTag tag;
-  int code = success;  // not a success: the leader's arguments are wrong, has been explained, and all of its group are to hear it
+  int code = success;  // else what is wrong with the leader's arguments, explained: all of its group are to hear of it
 };
 
 // Called by all of `local`; the leaders' links, which alone count, lead to each other.

@@ -1,7 +1,9 @@
-/* Collectives of intercommunicators: both groups, every root, sizes on both sides of each threshold, types with gaps, operations
- * that do not commute. */
+/* Collectives of intercommunicators: both groups, every root, sizes on both sides of each threshold, types with gaps,
+ * operations that do not commute. */
 #include "../mpi/inter.h"
 #include "coll.h"
+
+#define NO_TYPE MPI_DATATYPE_NULL
 
 static int rank, size, remote_size, side; /* side: 0 in the group with world rank 0 */
 static MPI_Comm comm;
@@ -43,7 +45,7 @@ static void bcast(int root, int name, int n, int gaps) {
   MPI_Datatype type = layout(gaps, &stride);
   int* data = blank(n, stride);
   if (root == MPI_ROOT) put(data, n, stride, name, 0);
-  if (root == MPI_PROC_NULL) COLLECTIVE(Bcast, Ibcast, NULL, 0, MPI_DATATYPE_NULL, root, comm);
+  if (root == MPI_PROC_NULL) COLLECTIVE(Bcast, Ibcast, NULL, 0, NO_TYPE, root, comm);
   else COLLECTIVE(Bcast, Ibcast, data, n, type, root, comm);
   if (root != MPI_PROC_NULL) CHECK_BLOCK(data, n, stride, name, 0);
   free(data);
@@ -55,9 +57,9 @@ static void gather(int root, int name, int n, int gaps) {
   const int at_root = root == MPI_ROOT;
   int *own = blank(n, stride), *all = at_root ? blank(n * remote_size, stride) : NULL;
   put(own, n, stride, here(rank), name);
-  if (at_root) COLLECTIVE(Gather, Igather, NULL, -1, MPI_DATATYPE_NULL, all, n, type, root, comm);
-  else if (root == MPI_PROC_NULL) COLLECTIVE(Gather, Igather, NULL, 0, MPI_DATATYPE_NULL, NULL, 0, MPI_DATATYPE_NULL, root, comm);
-  else COLLECTIVE(Gather, Igather, own, n, type, NULL, -1, MPI_DATATYPE_NULL, root, comm);
+  if (at_root) COLLECTIVE(Gather, Igather, NULL, -1, NO_TYPE, all, n, type, root, comm);
+  else if (root == MPI_PROC_NULL) COLLECTIVE(Gather, Igather, NULL, 0, NO_TYPE, NULL, 0, NO_TYPE, root, comm);
+  else COLLECTIVE(Gather, Igather, own, n, type, NULL, -1, NO_TYPE, root, comm);
   for (int r = 0; at_root && r < remote_size; ++r)
     CHECK_BLOCK(all + (size_t)r * n * stride, n, stride, there(r), name);
   free(own);
@@ -70,8 +72,8 @@ static void scatter(int root, int name, int n, int gaps) {
   const int at_root = root == MPI_ROOT, leaf = root >= 0;
   int *own = blank(n, stride), *all = at_root ? blank(n * remote_size, stride) : NULL;
   for (int r = 0; at_root && r < remote_size; ++r) put(all + (size_t)r * n * stride, n, stride, name, there(r));
-  if (at_root) COLLECTIVE(Scatter, Iscatter, all, n, type, NULL, -1, MPI_DATATYPE_NULL, root, comm);
-  else COLLECTIVE(Scatter, Iscatter, NULL, -1, MPI_DATATYPE_NULL, own, leaf ? n : -1, leaf ? type : MPI_DATATYPE_NULL, root, comm);
+  if (at_root) COLLECTIVE(Scatter, Iscatter, all, n, type, NULL, -1, NO_TYPE, root, comm);
+  else COLLECTIVE(Scatter, Iscatter, NULL, -1, NO_TYPE, own, leaf ? n : -1, leaf ? type : NO_TYPE, root, comm);
   if (leaf) CHECK_BLOCK(own, n, stride, name, here(rank));
   free(own);
   free(all);
@@ -96,15 +98,15 @@ static void vectors(int root, int name, int n, int gaps) {
   int *own = blank(mine, stride), *all = blank(total, stride);
   const int at_root = root == MPI_ROOT, leaf = root >= 0;
   put(own, mine, stride, here(rank), name);
-  if (at_root) COLLECTIVE(Gatherv, Igatherv, NULL, 0, MPI_DATATYPE_NULL, all, counts, displs, type, root, comm);
-  else COLLECTIVE(Gatherv, Igatherv, own, mine, leaf ? type : MPI_DATATYPE_NULL, NULL, NULL, NULL, MPI_DATATYPE_NULL, root, comm);
+  if (at_root) COLLECTIVE(Gatherv, Igatherv, NULL, 0, NO_TYPE, all, counts, displs, type, root, comm);
+  else COLLECTIVE(Gatherv, Igatherv, own, mine, leaf ? type : NO_TYPE, NULL, NULL, NULL, NO_TYPE, root, comm);
   for (int r = 0; at_root && r < remote_size; ++r) {
     CHECK_BLOCK(all + (size_t)displs[r] * stride, counts[r], stride, there(r), name);
     CHECK_INT(-1, all[(size_t)(displs[r] + counts[r]) * stride]);
     put(all + (size_t)displs[r] * stride, counts[r], stride, name, there(r));
   }
-  if (at_root) COLLECTIVE(Scatterv, Iscatterv, all, counts, displs, type, NULL, 0, MPI_DATATYPE_NULL, root, comm);
-  else COLLECTIVE(Scatterv, Iscatterv, NULL, NULL, NULL, MPI_DATATYPE_NULL, own, mine, leaf ? type : MPI_DATATYPE_NULL, root, comm);
+  if (at_root) COLLECTIVE(Scatterv, Iscatterv, all, counts, displs, type, NULL, 0, NO_TYPE, root, comm);
+  else COLLECTIVE(Scatterv, Iscatterv, NULL, NULL, NULL, NO_TYPE, own, mine, leaf ? type : NO_TYPE, root, comm);
   if (leaf) CHECK_BLOCK(own, mine, stride, name, here(rank));
   free(own);
   free(all);
@@ -114,7 +116,8 @@ static void vectors(int root, int name, int n, int gaps) {
 static void multiply(void* in, void* inout, int* n, MPI_Datatype* type) {
   (void)type;
   for (unsigned *a = in, *b = inout, *end = a + 4 * *n; a < end; a += 4, b += 4) {
-    unsigned c[4] = {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2], a[2] * b[1] + a[3] * b[3]};
+    unsigned c[4] = {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2],
+                     a[2] * b[1] + a[3] * b[3]};
     for (int i = 0; i < 4; ++i) b[i] = c[i] % 9973;
   }
 }
@@ -146,13 +149,14 @@ static void check_product(const unsigned* got, int of_side, int ranks, int i, in
 
 static void reduce(int root, int name, int n, int gaps) {
   int stride, giver = name / 100;
+  const int at_root = root == MPI_ROOT;
   MPI_Datatype type = layout(gaps, &stride);
   int *own = blank(n, stride), *sum = blank(n, stride);
   put(own, n, stride, here(rank), 0);
   if (!gaps) { /* predefined operations are for predefined types */
-    if (root == MPI_PROC_NULL) COLLECTIVE(Reduce, Ireduce, NULL, NULL, 0, MPI_DATATYPE_NULL, MPI_SUM, root, comm);
-    else COLLECTIVE(Reduce, Ireduce, root == MPI_ROOT ? NULL : own, root == MPI_ROOT ? sum : NULL, n, type, MPI_SUM, root, comm);
-    for (int i = 0; root == MPI_ROOT && i < n; ++i) {
+    if (root == MPI_PROC_NULL) COLLECTIVE(Reduce, Ireduce, NULL, NULL, 0, NO_TYPE, MPI_SUM, root, comm);
+    else COLLECTIVE(Reduce, Ireduce, at_root ? NULL : own, at_root ? sum : NULL, n, type, MPI_SUM, root, comm);
+    for (int i = 0; at_root && i < n; ++i) {
       int expected = 0;
       for (int r = 0; r < remote_size; ++r) expected += value(there(r), 0, i);
       CHECK_INT(expected, sum[i]);
@@ -160,7 +164,7 @@ static void reduce(int root, int name, int n, int gaps) {
   } else {
     unsigned *mine = matrices(here(rank), n / 4), *product = matrices(0, n / 4);
     COLLECTIVE(Reduce, Ireduce, mine, product, n / 4, matrix, matrix_op, root, comm);
-    for (int i = 0; root == MPI_ROOT && i < n / 4; ++i) check_product(product + 4 * i, !giver, remote_size, i, __LINE__);
+    for (int i = 0; at_root && i < n / 4; ++i) check_product(product + 4 * i, !giver, remote_size, i, __LINE__);
     free(mine);
     free(product);
   }

@@ -139,8 +139,8 @@ static void from_groups(MPI_Comm inter) {
     use(part);
     OK(MPI_Comm_free(&part));
   }
-  OK(MPI_Comm_create(inter, size < remote_size || (size == remote_size && world_rank < world_of_remote(inter, rank)) ? some
-                                                                                                      : MPI_GROUP_EMPTY, &part));
+  const int smaller = size < remote_size || (size == remote_size && world_rank < world_of_remote(inter, rank));
+  OK(MPI_Comm_create(inter, smaller ? some : MPI_GROUP_EMPTY, &part));
   CHECK(part == MPI_COMM_NULL);
   OK(MPI_Group_free(&some));
   OK(MPI_Group_free(&local));
@@ -205,9 +205,11 @@ static void without_parent(MPI_Comm inter) {
   CHECK(flag && strcmp(text, "true") == 0);
   OK(MPI_Info_free(&kept));
   OK(MPI_Comm_free(&next));
-  FAILS(MPI_ERR_RANK, MPI_Intercomm_create_from_groups(local, size, remote, 0, "test:two", info, MPI_ERRORS_RETURN, &next));
-  FAILS(MPI_ERR_RANK, MPI_Intercomm_create_from_groups(local, 0, remote, remote_size, "test:two", info, MPI_ERRORS_RETURN, &next));
-  FAILS(MPI_ERR_GROUP, MPI_Intercomm_create_from_groups(local, 0, MPI_GROUP_NULL, 0, "test:two", info, MPI_ERRORS_RETURN, &next));
+#define TWO(leader, group, remote_leader) \
+  MPI_Intercomm_create_from_groups(local, leader, group, remote_leader, "test:two", info, MPI_ERRORS_RETURN, &next)
+  FAILS(MPI_ERR_RANK, TWO(size, remote, 0));
+  FAILS(MPI_ERR_RANK, TWO(0, remote, remote_size));
+  FAILS(MPI_ERR_GROUP, TWO(0, MPI_GROUP_NULL, 0));
   OK(MPI_Info_free(&info));
   OK(MPI_Group_free(&local));
   OK(MPI_Group_free(&remote));

@@ -1,5 +1,5 @@
-/* MPI_Comm_split_type: by node, by hardware resource with and without a wish, by process set. The names that processors have tell
- * where the nodes are. */
+/* MPI_Comm_split_type: by node, by hardware resource with and without a wish, by process set. The names of the processors
+ * tell where the nodes are. */
 #include "coll.h"
 
 static char names[64][MPI_MAX_PROCESSOR_NAME];

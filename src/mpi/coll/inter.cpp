@@ -68,7 +68,7 @@ void list_swap(Schedule& s, const Part& mine, const Part& theirs) {
   list_bcast(s, theirs, 0);
 }
 
-// As in one group of as many ranks as the larger one has: in step i with the ranks i further and i before, where there are such.
+// As in one group of as many ranks as the larger one has: in step i with the ranks i further and i before, where they exist.
 void list_inter_exchange(Schedule& s, const Part* out, const Part* in) {
   const Comm& comm = s.comm();
   const int remote = comm.remote->size(), ranks = std::max(comm.size(), remote);

@@ -1,5 +1,5 @@
-// Collectives with a root, between the root and the other group. The two are taken as one group for the time of the call, so that
-// the algorithms of intracommunicators serve: the root is its last rank, and has nothing to give to itself.
+// Collectives with a root, between the root and the other group. The two are taken as one group for the time of the call, so
+// that the algorithms of intracommunicators serve: the root is its last rank, and has nothing to give to itself.
 #include <fmt/format.h>
 
 #include "mpi/coll/check.hpp"

@@ -3,9 +3,9 @@
 // a step runs: both sides of a pair put the messages between them into their lists in the same order. What the list
 // contains is a function of the call's arguments and the communicator alone; no step takes from any source.
 //
-// Sends and receives are started in order and complete by themselves; `wait` holds the list until one is done, `settle` until all
-// are; the schedule is complete when the list is at its end and every send and receive is done. Reductions and copies are steps,
-// so that their order is fixed as well.
+// Sends and receives are started in order and complete by themselves; `wait` holds the list until one is done, `settle`
+// until all are; the schedule is complete when the list is at its end and every send and receive is done. Reductions and
+// copies are steps, so that their order is fixed as well.
 //
 // The schedule owns its steps and temporary buffers and keeps the objects it works with (communicator, types, operation)
 // alive. It must stay in place from start to completion.

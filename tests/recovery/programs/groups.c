@@ -1,5 +1,6 @@
-/* groups [WORK]: WORK / ranks^2 steps, at least one, in each of which two groups of ranks talk through an intercommunicator and make
-   new communicators of it. What is printed does not depend on the order of messages, but on what everyone received and in which communicator. */
+/* groups [WORK]: WORK / ranks^2 steps, at least one, in each of which two groups of ranks talk through an intercommunicator and
+   make new communicators of it. What is printed does not depend on the order of messages, but on what everyone received and
+   in which communicator. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
