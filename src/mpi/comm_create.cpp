@@ -30,7 +30,7 @@ int copy_for_dup(Process& p, Comm& comm, const Info* hints, Comm*& made) {
 
 // Of an intercommunicator both groups hear of the name.
 int list_duplicate(Process& p, Schedule& s, Comm& made) {
-  if (made.is_inter()) s.among(both_groups(made));
+  if (made.is_inter()) s.among_both_groups();
   return list_naming(p, s, made);
 }
 

@@ -34,10 +34,6 @@ Group* copy_group(const Group& from) {
 
 Group* copy_group(const Group* from) { return from ? copy_group(*from) : nullptr; }
 
-Group* both_groups(const Comm& inter) {
-  return both_groups(inter, inter.is_lower());
-}
-
 Group* both_groups(const Comm& inter, bool local_first) {
   const Group &local = *inter.group, &remote = *inter.remote;
   Group* both = copy_group(local_first ? local : remote);

@@ -12,9 +12,8 @@ Comm* unnamed_comm(Errhandler& errhandler, Group* group, Group* remote = nullptr
 Comm* unnamed_comm(const Comm& parent, Group* group, Group* remote = nullptr);
 Group* copy_group(const Group& from);  // with one reference; null for null
 Group* copy_group(const Group* from);
-// The members of both groups of an intercommunicator, those of the local or of the lower one first.
+// The members of both groups of an intercommunicator.
 Group* both_groups(const Comm& inter, bool local_first);
-Group* both_groups(const Comm& inter);
 
 // This process's next name; MPI_ERR_OTHER when none are left.
 int draw_name(Process& p, Context& point);

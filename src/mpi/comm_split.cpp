@@ -48,9 +48,11 @@ NewGroup pick(const Group& old, std::span<const Choice> choices, int color) {
 }
 
 // Everybody hears of everybody's choice, of both groups.
-int choose(Process& p, Comm& comm, const char* name, Group& all, std::vector<Choice>& choices) {
+int choose(Process& p, Comm& comm, const char* name, const Choice& mine, std::vector<Choice>& choices) {
   return run_collective(p, comm, name, [&](Schedule& s) {
-    s.among(retain(&all));
+    if (comm.is_inter()) s.among_both_groups();
+    choices.resize(static_cast<std::size_t>(s.size()));
+    choices[static_cast<std::size_t>(s.rank())] = mine;
     auto* blocks = s.array<Part>(s.size());
     for (int i = 0; i < s.size(); ++i) blocks[i] = Part::raw(&choices[static_cast<std::size_t>(i)], sizeof(Choice));
     list_allgather(s, nullptr, blocks);
@@ -63,11 +65,8 @@ int split_by(Process& p, Comm& comm, int color, int key, const char* name, Comm*
   if (color != undefined) {
     if (int code = draw_name(p, mine.point)) return code;
   }
-  Group* all = comm.is_inter() ? both_groups(comm) : retain(comm.group);
-  std::vector<Choice> choices(all->members.size());
-  choices[static_cast<std::size_t>(all->self)] = mine;
-  const int code = choose(p, comm, name, *all, choices);
-  release(all);
+  std::vector<Choice> choices;
+  const int code = choose(p, comm, name, mine, choices);
   if (code || color == undefined) return code;
   std::span<const Choice> local = choices, remote;
   if (comm.is_inter()) {

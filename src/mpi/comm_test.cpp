@@ -52,10 +52,10 @@ TEST_F(Inter, WhoIsWhatInACollectiveWithARoot) {
 
 TEST_F(Inter, BothGroupsAreListedAlikeOnBothSides) {
   EXPECT_FALSE(comm.is_lower());
-  Group* here = both_groups(comm);
+  Group* here = both_groups(comm, comm.is_lower());
   std::swap(comm.group, comm.remote);  // as rank 0 of the other group has it
   comm.group->self = 0;
-  Group* there = both_groups(comm);
+  Group* there = both_groups(comm, comm.is_lower());
   EXPECT_EQ(members_of(*here), (std::vector{3, 5, 4, 2, 6}));
   EXPECT_EQ(members_of(*here), members_of(*there));
   EXPECT_EQ(here->self, 3);

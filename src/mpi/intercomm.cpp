@@ -155,7 +155,7 @@ int intercomm_merge(Process& p, Comm& intercomm, int high, Comm*& newintracomm) 
   if (int code = agree_on_order(p, intercomm, high != 0, first)) return code;
   Comm* made = unnamed_comm(intercomm, both_groups(intercomm, first));
   const int code = run_collective(p, intercomm, "Intercomm_merge", [&](Schedule& s) {
-    s.among(retain(made->group));
+    s.among(*made->group);
     return list_naming(p, s, *made);
   });
   if (code) release(made);

@@ -14,7 +14,7 @@ namespace {
 int choose_blocks(Process& p, Schedule& s, const void* sendbuf) {
   if (!s.comm().is_inter()) return success;
   if (int code = check_in_place(p, "send", sendbuf)) return code;
-  s.among(retain(s.comm().remote));
+  s.among(*s.comm().remote);
   return success;
 }
 

@@ -2,7 +2,6 @@
 #include "mpi/api.hpp"
 #include "mpi/coll/algorithms.hpp"
 #include "mpi/coll/run.hpp"
-#include "mpi/comm_make.hpp"
 
 namespace hf::mpi {
 
@@ -10,7 +9,7 @@ namespace {
 
 // Of an intercommunicator for all of both groups, which is more than it needs: who leaves knows that the other group has come.
 int make_barrier(Schedule& s) {
-  if (s.comm().is_inter()) s.among(both_groups(s.comm()));
+  if (s.comm().is_inter()) s.among_both_groups();
   list_barrier(s);
   return success;
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "mpi/coll/check.hpp"
-#include "mpi/comm_make.hpp"
 
 namespace hf::mpi {
 namespace {
@@ -15,14 +14,11 @@ void list_gather_both_ways(Schedule& s, Gather&& gather) {
   Comm& comm = s.comm();
   for (const bool giving : {comm.is_lower(), !comm.is_lower()}) {
     if (!giving && comm.rank() != 0) continue;
-    Group* all = copy_group(giving ? *comm.group : *comm.remote);
-    const int last = all->size();
-    if (!giving) all->self = last;
-    all->members.push_back(giving ? comm.remote->world(0) : comm.group->world(0));
-    s.among(all);
-    gather(giving, last);
+    const Group &from = giving ? *comm.group : *comm.remote, &to = giving ? *comm.remote : *comm.group;
+    s.among(from.members, std::span(to.members).first(1), giving ? comm.rank() : from.size());
+    gather(giving, from.size());
   }
-  s.among(retain(comm.group));
+  s.among(*comm.group);
   s.settle();
 }
 
@@ -58,13 +54,13 @@ int check_sent(Process& p, Schedule& s, const void* buffer, Count count, Datatyp
 
 void list_swap(Schedule& s, const Part& mine, const Part& theirs) {
   Comm& comm = s.comm();
-  s.among(retain(comm.remote));
+  s.among(*comm.remote);
   if (comm.rank() == 0) {
     Schedule::Step* received = theirs.bytes ? s.recv(0, theirs) : nullptr;
     if (mine.bytes) s.send(0, mine);
     s.wait(received);
   }
-  s.among(retain(comm.group));
+  s.among(*comm.group);
   list_bcast(s, theirs, 0);
 }
 
@@ -74,7 +70,7 @@ void list_inter_exchange(Schedule& s, const Part* out, const Part* in) {
   const int remote = comm.remote->size(), ranks = std::max(comm.size(), remote);
   auto** sent = s.array<Schedule::Step*>(ranks);
   auto** received = s.array<Schedule::Step*>(ranks);
-  s.among(retain(comm.remote));
+  s.among(*comm.remote);
   for (int i = 0; i < ranks; ++i) {
     if (i >= exchange_window) {
       s.wait(received[i - exchange_window]);
@@ -130,7 +126,7 @@ void list_inter_allreduce(Schedule& s, const Reduction& r, const void* send, voi
   std::byte* result = s.temporary(r.count, *r.type);
   list_allreduce(s, r, send, result);
   s.settle();
-  s.among(retain(comm.remote));
+  s.among(*comm.remote);
   s.recv(comm.rank() % comm.remote->size(), r.part(receive));
   for (int i = comm.rank(); i < comm.remote->size(); i += comm.size()) s.send(i, r.part(result));
 }
@@ -145,11 +141,11 @@ void list_inter_reduce_scatter(Schedule& s, const Reduction& r, const void* send
   s.settle();
   Part* blocks = nullptr;
   if (first) {
-    s.among(retain(comm.remote));
+    s.among(*comm.remote);
     Schedule::Step* received = s.recv(0, r.part(theirs));
     s.send(0, r.part(mine));
     s.wait(received);
-    s.among(retain(comm.group));
+    s.among(*comm.group);
     blocks = s.array<Part>(comm.size());
     Count from = 0;
     for (int i = 0; i < comm.size(); from += counts[i++]) blocks[i] = r.part(theirs, from, counts[i]);

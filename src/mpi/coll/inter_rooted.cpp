@@ -4,7 +4,6 @@
 
 #include "mpi/coll/check.hpp"
 #include "mpi/coll/inter.hpp"
-#include "mpi/comm_make.hpp"
 
 namespace hf::mpi {
 namespace {
@@ -20,12 +19,10 @@ int check_inter_root(Process& p, int root, const Comm& comm) {
 int meet_root(Schedule& s, int root) {
   const Comm& comm = s.comm();
   const bool here = root == mpi::root;
-  Group* all = copy_group(here ? *comm.remote : *comm.group);
-  const int last = all->size();
-  if (here) all->self = last;
-  all->members.push_back(here ? comm.group->world(comm.rank()) : comm.remote->world(root));
-  s.among(all);
-  return last;
+  const Group &leaves = here ? *comm.remote : *comm.group, &others = here ? *comm.group : *comm.remote;
+  const auto at = static_cast<std::size_t>(here ? comm.rank() : root);
+  s.among(leaves.members, std::span(others.members).subspan(at, 1), here ? leaves.size() : comm.rank());
+  return leaves.size();
 }
 
 // Blocks by rank of the remote group, with no block for the root behind them.
@@ -158,7 +155,7 @@ int make_inter_reduce(Process& p, Schedule& s, const void* sendbuf, void* recvbu
     list_reduce(s, r, sendbuf, result, 0);
     s.settle();
   }
-  s.among(retain(s.comm().remote));
+  s.among(*s.comm().remote);
   if (here) s.recv(0, r.part(recvbuf));
   else if (first) s.send(root, r.part(result));
   return success;

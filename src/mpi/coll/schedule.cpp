@@ -88,7 +88,12 @@ bool done(const Step& step) {
 }  // namespace
 
 Schedule::Schedule(Process& p, Comm& comm, const char* name, const Group& members)
-    : p_(p), comm_(retain(&comm)), members_(retain(const_cast<Group*>(&members))), name_(name) {}
+    : p_(p),
+      comm_(retain(&comm)),
+      group_(retain(const_cast<Group*>(&members))),
+      first_members_(members.members),
+      self_(members.self),
+      name_(name) {}
 
 Schedule::~Schedule() {
   if (started_ && !complete_) p_.engine->remove(*this);
@@ -99,13 +104,22 @@ Schedule::~Schedule() {
     blocks_ = block->next;
     scratch_give(reinterpret_cast<std::byte*>(block), block->bytes);
   }
-  release(const_cast<Group*>(members_));
+  release(const_cast<Group*>(group_));
   release(comm_);
 }
 
-void Schedule::among(Group* members) {
-  release(const_cast<Group*>(members_));
-  members_ = members;
+void Schedule::among(const Group& members) { among(members.members, {}, members.self); }
+
+void Schedule::among(std::span<const Rank> first, std::span<const Rank> second, int self) {
+  first_members_ = first;
+  more_members_ = second;
+  self_ = self;
+}
+
+void Schedule::among_both_groups() {
+  const auto &local = comm_->group->members, &remote = comm_->remote->members;
+  if (comm_->is_lower()) among(local, remote, comm_->rank());
+  else among(remote, local, comm_->remote->size() + comm_->rank());
 }
 
 // ---- memory
@@ -175,7 +189,7 @@ Step* Schedule::append(Step* step) {
 
 Step* Schedule::send(int peer, const Part& part) {
   auto* step = new (allocate(sizeof(SendStep))) SendStep;
-  step->peer = members_->world(peer);
+  step->peer = member(peer);
   step->number = p_.engine->reserve_send(comm_->collective, step->peer);
   step->part = part;
   return append(step);
@@ -183,7 +197,7 @@ Step* Schedule::send(int peer, const Part& part) {
 
 Step* Schedule::recv(int peer, const Part& part) {
   auto* step = new (allocate(sizeof(RecvStep))) RecvStep;
-  step->peer = members_->world(peer);
+  step->peer = member(peer);
   step->number = p_.engine->reserve_recv(comm_->collective, step->peer);
   step->part = part;
   return append(step);

@@ -36,11 +36,14 @@ class Schedule final : public engine::Progressable {
 
   Process& process() { return p_; }
   Comm& comm() { return *comm_; }
-  // Those whose ranks are the peers of the steps listed from here on, with this process's rank among them. Takes over one
-  // reference.
-  void among(Group* members);
-  int rank() const { return members_->self; }
-  int size() const { return members_->size(); }
+  // Those whose ranks are the peers of the steps listed from here on: the members of a group; two runs of ranks, one behind the
+  // other, of which this process is number `self`; both groups of an intercommunicator, the lower one first. What is passed
+  // lives as long as the schedule or its communicator.
+  void among(const Group& members);
+  void among(std::span<const Rank> first, std::span<const Rank> second, int self);
+  void among_both_groups();
+  int rank() const { return self_; }
+  int size() const { return static_cast<int>(first_members_.size() + more_members_.size()); }
 
   // ---- the steps, in the order in which they run
   Step* send(int peer, const Part& part);
@@ -89,6 +92,10 @@ class Schedule final : public engine::Progressable {
     Kept* next;
     void (*drop)(Object*);
   };
+  Rank member(int rank) const {
+    const auto at = static_cast<std::size_t>(rank);
+    return at < first_members_.size() ? first_members_[at] : more_members_[at - first_members_.size()];
+  }
   void* allocate(std::size_t bytes);
   void add_call(void (*function)(Schedule&, void*), void* argument);
   Step* append(Step* step);
@@ -98,7 +105,9 @@ class Schedule final : public engine::Progressable {
 
   Process& p_;
   Comm* comm_;           // one reference
-  const Group* members_;  // one reference
+  const Group* group_;   // one reference; at first the members
+  std::span<const Rank> first_members_, more_members_;
+  int self_;             // this process among them
   const char* name_;     // of the MPI function, without MPI_
   Step* first_ = nullptr;
   Step* last_ = nullptr;
