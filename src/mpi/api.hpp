@@ -335,7 +335,20 @@ int intercomm_create_from_groups(Process& p, Group& local_group, int local_leade
 int intercomm_merge(Process& p, Comm& intercomm, int high, Comm*& newintracomm);
 
 // topologies
+int cart_coords(Process& p, Comm& comm, int rank, int maxdims, int* coords);
+int cart_create(Process& p, Comm& comm_old, int ndims, const int* dims, const int* periods, int reorder,
+    Comm*& comm_cart);
+int cart_get(Process& p, Comm& comm, int maxdims, int* dims, int* periods, int* coords);
+int cart_map(Process& p, Comm& comm, int ndims, const int* dims, const int* periods, int& newrank);
+int cart_rank(Process& p, Comm& comm, const int* coords, int& rank);
+int cart_shift(Process& p, Comm& comm, int direction, int disp, int& rank_source, int& rank_dest);
+int cart_sub(Process& p, Comm& comm, const int* remain_dims, Comm*& newcomm);
+int cartdim_get(Process& p, Comm& comm, int& ndims);
 int dims_create(Process& p, int nnodes, int ndims, int* dims);
+int ineighbor_allgather(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+    Count recvcount, Datatype& recvtype, Comm& comm, Request*& request);
+int neighbor_allgather(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+    Count recvcount, Datatype& recvtype, Comm& comm);
 int topo_test(Process& p, Comm& comm, int& status);
 
 // windows

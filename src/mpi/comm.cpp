@@ -2,6 +2,7 @@
 
 #include "engine/engine.hpp"
 #include "mpi/context_name.hpp"
+#include "mpi/topology.hpp"
 
 namespace hf::mpi {
 
@@ -12,6 +13,7 @@ Comm::~Comm() {
     if (creation_open) engine->close_context(context_sibling(point, ContextKind::creation));
   }
   release(info);
+  release(topology);
   if (errhandler) release(errhandler);
   release(remote);
   release(group);

@@ -21,6 +21,8 @@ class Engine;
 
 namespace hf::mpi {
 
+struct Topology;
+
 struct Comm : Object {
   Comm() = default;
   Comm(const Comm&) = delete;
@@ -34,6 +36,7 @@ struct Comm : Object {
   bool creation_open = false;
   Errhandler* errhandler = nullptr;  // one reference
   Info* info = nullptr;
+  Topology* topology = nullptr;  // one reference; null: none
   std::string name;
   AttributeMap attributes;
   int rank() const { return group->self; }

@@ -12,11 +12,13 @@
 #include "mpi/comm_hints.hpp"
 #include "mpi/comm_make.hpp"
 #include "mpi/process.hpp"
+#include "mpi/topology.hpp"
 
 namespace hf::mpi {
 namespace {
 
-// What a duplicate gets at the call: attributes through their copy functions, the error handler, and these hints, if any.
+// What a duplicate gets at the call: attributes through their copy functions, the error handler, the topology, and these
+// hints, if any.
 int copy_for_dup(Process& p, Comm& comm, const Info* hints, Comm*& made) {
   Comm* copy = unnamed_comm(comm, copy_group(*comm.group), copy_group(comm.remote));
   if (int code = copy_attributes(p, comm, *copy)) {
@@ -24,6 +26,7 @@ int copy_for_dup(Process& p, Comm& comm, const Info* hints, Comm*& made) {
     return code;
   }
   if (hints) add_comm_hints(*copy, *hints);
+  copy->topology = retain(comm.topology);
   made = copy;
   return success;
 }
@@ -123,13 +126,7 @@ int comm_create(Process& p, Comm& comm, Group& group, Comm*& newcomm) {
   newcomm = nullptr;
   if (comm.is_inter()) return create_inter(p, comm, group, newcomm);
   if (group.self == undefined) return success;
-  Comm* made = unnamed_comm(comm, copy_group(group));
-  Schedule schedule(p, comm, "Comm_create", *made->group);
-  int code = list_naming(p, schedule, *made);
-  if (!code) code = schedule.run();
-  if (code) release(made);
-  else newcomm = made;
-  return code;
+  return make_comm(p, comm, copy_group(group), nullptr, "Comm_create", newcomm);
 }
 
 int comm_create_group(Process& p, Comm& comm, Group& group, int tag, Comm*& newcomm) {

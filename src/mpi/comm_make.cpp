@@ -70,6 +70,17 @@ int list_naming(Process& p, Schedule& s, Comm& made) {
   return success;
 }
 
+int make_comm(Process& p, Comm& comm, Group* group, Topology* topology, const char* name, Comm*& newcomm) {
+  Comm* made = unnamed_comm(comm, group);
+  made->topology = topology;
+  Schedule schedule(p, comm, name, *made->group);
+  int code = list_naming(p, schedule, *made);
+  if (!code) code = schedule.run();
+  if (code) release(made);
+  else newcomm = made;
+  return code;
+}
+
 // Down a binomial tree.
 int name_by_tag(Process& p, Context context, MessageTag tag, Comm& made) {
   const int size = made.size(), self = made.rank();

@@ -23,6 +23,10 @@ void open_contexts(Process& p, Comm& made);
 // others.
 int list_naming(Process& p, Schedule& s, Comm& made);
 
+// A communicator of the members of `group`, all of which call this and nobody else; `group` and `topology` (or null) are
+// taken over. The messages that name it go through `comm`, where all members are.
+int make_comm(Process& p, Comm& comm, Group* group, Topology* topology, const char* name, Comm*& newcomm);
+
 // The same by messages with this tag in another context, among the members of the new communicator.
 int name_by_tag(Process& p, Context context, MessageTag tag, Comm& made);
 

@@ -14,5 +14,7 @@ inline constexpr int root = -4;
 inline constexpr int undefined = -32766;
 inline constexpr int tag_ub = 0x7fffffff;
 inline void* const in_place = reinterpret_cast<void*>(1);
+inline const int* const unweighted = reinterpret_cast<const int*>(10);
+inline const int* const weights_empty = reinterpret_cast<const int*>(11);
 
 }  // namespace hf::mpi

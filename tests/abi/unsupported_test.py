@@ -110,9 +110,9 @@ def call_all(build):
                 findings.append(f"{prefix}{name} called the error handler with {seen}, not {calls}")
     for comm in (WORLD, SELF):
         mpi.MPI_Comm_set_errhandler(ctypes.c_void_p(comm), ctypes.c_void_p(ERRORS_RETURN))
-    code = mpi.MPI_Cart_create(WORLD, 0, None, None, 0, None)
+    code = mpi.MPI_Win_create(None, 0, 1, INFO_NULL, WORLD, None)
     if code != UNSUPPORTED:
-        findings.append(f"MPI_Cart_create returned {code} with MPI_ERRORS_RETURN")
+        findings.append(f"MPI_Win_create returned {code} with MPI_ERRORS_RETURN")
     mpi.MPI_Finalize()
     print("\n".join(findings) or f"{count} functions")
     return 1 if findings else 0
@@ -122,7 +122,7 @@ def fatal(build):
     """With MPI_ERRORS_ARE_FATAL, and before MPI_Init, the program ends with one line that names the function."""
     library = str(Path(build) / "lib" / "libmpi_abi.so.1")
     failed = 0
-    for call in ("MPI_Init(None, None); mpi.MPI_Cart_create(0x101, 0, None, None, 0, None)",
+    for call in ("MPI_Init(None, None); mpi.MPI_Win_create(None, 0, 1, 0x130, 0x101, None)",
                  "MPI_Init(None, None); mpi.MPI_Win_sync(0)",
                  f"MPI_Init(None, None); mpi.MPI_File_set_errhandler({FILE_NULL}, {ERRORS_ARE_FATAL}); mpi.MPI_File_sync(0)",
                  f"MPI_Session_init({INFO_NULL}, {ERRORS_ARE_FATAL}, None)"):

@@ -6,11 +6,123 @@
 namespace hf::abi::entry {
 
 template <class Abi>
+int cart_coords(typename Abi::Comm comm, int rank, int maxdims, int* coords) {
+  Call<Abi> call("MPI_Cart_coords");
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::cart_coords(call.p, *comm_, rank, maxdims, coords));
+}
+
+template <class Abi>
+int cart_create(typename Abi::Comm comm_old, int ndims, const int* dims, const int* periods, int reorder,
+    typename Abi::Comm* comm_cart) {
+  Call<Abi> call("MPI_Cart_create");
+  mpi::Comm* comm_old_ = call.comm(comm_old, "comm_old");
+  call.not_negative(ndims, mpi::err_arg, "ndims");
+  call.address(comm_cart, "comm_cart");
+  mpi::Comm* comm_cart_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::cart_create(call.p, *comm_old_, ndims, dims, periods, reorder, comm_cart_);
+  if (code == mpi::success) call.give(comm_cart, comm_cart_);
+  return call.result(code);
+}
+
+template <class Abi>
+int cart_get(typename Abi::Comm comm, int maxdims, int* dims, int* periods, int* coords) {
+  Call<Abi> call("MPI_Cart_get");
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::cart_get(call.p, *comm_, maxdims, dims, periods, coords));
+}
+
+template <class Abi>
+int cart_map(typename Abi::Comm comm, int ndims, const int* dims, const int* periods, int* newrank) {
+  Call<Abi> call("MPI_Cart_map");
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  call.not_negative(ndims, mpi::err_arg, "ndims");
+  call.address(newrank, "newrank");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::cart_map(call.p, *comm_, ndims, dims, periods, *newrank));
+}
+
+template <class Abi>
+int cart_rank(typename Abi::Comm comm, const int* coords, int* rank) {
+  Call<Abi> call("MPI_Cart_rank");
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  call.address(rank, "rank");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::cart_rank(call.p, *comm_, coords, *rank));
+}
+
+template <class Abi>
+int cart_shift(typename Abi::Comm comm, int direction, int disp, int* rank_source, int* rank_dest) {
+  Call<Abi> call("MPI_Cart_shift");
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  call.address(rank_source, "rank_source");
+  call.address(rank_dest, "rank_dest");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::cart_shift(call.p, *comm_, direction, disp, *rank_source, *rank_dest));
+}
+
+template <class Abi>
+int cart_sub(typename Abi::Comm comm, const int* remain_dims, typename Abi::Comm* newcomm) {
+  Call<Abi> call("MPI_Cart_sub");
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  call.address(newcomm, "newcomm");
+  mpi::Comm* newcomm_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::cart_sub(call.p, *comm_, remain_dims, newcomm_);
+  if (code == mpi::success) call.give(newcomm, newcomm_);
+  return call.result(code);
+}
+
+template <class Abi>
+int cartdim_get(typename Abi::Comm comm, int* ndims) {
+  Call<Abi> call("MPI_Cartdim_get");
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  call.address(ndims, "ndims");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::cartdim_get(call.p, *comm_, *ndims));
+}
+
+template <class Abi>
 int dims_create(int nnodes, int ndims, int* dims) {
   Call<Abi> call("MPI_Dims_create");
   call.not_negative(ndims, mpi::err_arg, "ndims");
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::dims_create(call.p, nnodes, ndims, dims));
+}
+
+template <class Abi, class N>
+int ineighbor_allgather(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, void* recvbuf, N recvcount,
+    typename Abi::Datatype recvtype, typename Abi::Comm comm, typename Abi::Request* request) {
+  Call<Abi> call(form<N>("MPI_Ineighbor_allgather", "MPI_Ineighbor_allgather_c"));
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  call.not_negative(sendcount, mpi::err_count, "sendcount");
+  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype");
+  call.not_negative(recvcount, mpi::err_count, "recvcount");
+  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype");
+  call.address(request, "request");
+  mpi::Request* request_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::ineighbor_allgather(call.p, sendbuf, sendcount, *sendtype_, recvbuf, recvcount, *recvtype_,
+      *comm_, request_);
+  if (code == mpi::success) call.give(request, request_);
+  return call.result(code);
+}
+
+template <class Abi, class N>
+int neighbor_allgather(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, void* recvbuf, N recvcount,
+    typename Abi::Datatype recvtype, typename Abi::Comm comm) {
+  Call<Abi> call(form<N>("MPI_Neighbor_allgather", "MPI_Neighbor_allgather_c"));
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  call.not_negative(sendcount, mpi::err_count, "sendcount");
+  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype");
+  call.not_negative(recvcount, mpi::err_count, "recvcount");
+  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::neighbor_allgather(call.p, sendbuf, sendcount, *sendtype_, recvbuf, recvcount, *recvtype_,
+      *comm_));
 }
 
 template <class Abi>

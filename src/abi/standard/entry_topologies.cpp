@@ -10,43 +10,44 @@ namespace front = hf::abi::front;
 
 extern "C" {
 
-int PMPI_Cart_coords(MPI_Comm comm, int, int, int[]) {
-  return hf::abi::unsupported<Standard>("MPI_Cart_coords", comm);
+int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]) {
+  return entry::cart_coords<Standard>(comm, rank, maxdims, coords);
 }
 HF_WEAK_NAME(MPI_Cart_coords);
 
-int PMPI_Cart_create(MPI_Comm comm_old, int, const int[], const int[], int, MPI_Comm* ) {
-  return hf::abi::unsupported<Standard>("MPI_Cart_create", comm_old);
+int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder,
+    MPI_Comm* comm_cart) {
+  return entry::cart_create<Standard>(comm_old, ndims, dims, periods, reorder, comm_cart);
 }
 HF_WEAK_NAME(MPI_Cart_create);
 
-int PMPI_Cart_get(MPI_Comm comm, int, int[], int[], int[]) {
-  return hf::abi::unsupported<Standard>("MPI_Cart_get", comm);
+int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]) {
+  return entry::cart_get<Standard>(comm, maxdims, dims, periods, coords);
 }
 HF_WEAK_NAME(MPI_Cart_get);
 
-int PMPI_Cart_map(MPI_Comm comm, int, const int[], const int[], int* ) {
-  return hf::abi::unsupported<Standard>("MPI_Cart_map", comm);
+int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[], int* newrank) {
+  return entry::cart_map<Standard>(comm, ndims, dims, periods, newrank);
 }
 HF_WEAK_NAME(MPI_Cart_map);
 
-int PMPI_Cart_rank(MPI_Comm comm, const int[], int* ) {
-  return hf::abi::unsupported<Standard>("MPI_Cart_rank", comm);
+int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
+  return entry::cart_rank<Standard>(comm, coords, rank);
 }
 HF_WEAK_NAME(MPI_Cart_rank);
 
-int PMPI_Cart_shift(MPI_Comm comm, int, int, int* , int* ) {
-  return hf::abi::unsupported<Standard>("MPI_Cart_shift", comm);
+int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source, int* rank_dest) {
+  return entry::cart_shift<Standard>(comm, direction, disp, rank_source, rank_dest);
 }
 HF_WEAK_NAME(MPI_Cart_shift);
 
-int PMPI_Cart_sub(MPI_Comm comm, const int[], MPI_Comm* ) {
-  return hf::abi::unsupported<Standard>("MPI_Cart_sub", comm);
+int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
+  return entry::cart_sub<Standard>(comm, remain_dims, newcomm);
 }
 HF_WEAK_NAME(MPI_Cart_sub);
 
-int PMPI_Cartdim_get(MPI_Comm comm, int* ) {
-  return hf::abi::unsupported<Standard>("MPI_Cartdim_get", comm);
+int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) {
+  return entry::cartdim_get<Standard>(comm, ndims);
 }
 HF_WEAK_NAME(MPI_Cartdim_get);
 
@@ -107,15 +108,17 @@ int PMPI_Graphdims_get(MPI_Comm comm, int* , int* ) {
 }
 HF_WEAK_NAME(MPI_Graphdims_get);
 
-int PMPI_Ineighbor_allgather(const void* , int, MPI_Datatype, void* , int, MPI_Datatype, MPI_Comm comm,
-    MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Ineighbor_allgather", comm);
+int PMPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  return entry::ineighbor_allgather<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+      request);
 }
 HF_WEAK_NAME(MPI_Ineighbor_allgather);
 
-int PMPI_Ineighbor_allgather_c(const void* , MPI_Count, MPI_Datatype, void* , MPI_Count, MPI_Datatype, MPI_Comm comm,
-    MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Ineighbor_allgather_c", comm);
+int PMPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  return entry::ineighbor_allgather<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+      comm, request);
 }
 HF_WEAK_NAME(MPI_Ineighbor_allgather_c);
 
@@ -166,13 +169,16 @@ int PMPI_Ineighbor_alltoallw_c(const void* , const MPI_Count[], const MPI_Aint[]
 }
 HF_WEAK_NAME(MPI_Ineighbor_alltoallw_c);
 
-int PMPI_Neighbor_allgather(const void* , int, MPI_Datatype, void* , int, MPI_Datatype, MPI_Comm comm) {
-  return hf::abi::unsupported<Standard>("MPI_Neighbor_allgather", comm);
+int PMPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm) {
+  return entry::neighbor_allgather<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 HF_WEAK_NAME(MPI_Neighbor_allgather);
 
-int PMPI_Neighbor_allgather_c(const void* , MPI_Count, MPI_Datatype, void* , MPI_Count, MPI_Datatype, MPI_Comm comm) {
-  return hf::abi::unsupported<Standard>("MPI_Neighbor_allgather_c", comm);
+int PMPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  return entry::neighbor_allgather<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+      comm);
 }
 HF_WEAK_NAME(MPI_Neighbor_allgather_c);
 

@@ -42,7 +42,8 @@ int check_block(Process& p, const char* what, const void* buffer, Count count, c
 }
 
 int check_vector(Process& p, const char* what, const void* buffer, const CountArray& counts,
-                 const CountArray& displacements, const Datatype& type, int size) {
+                 const CountArray& displacements, const Datatype& type, int size, const char* whose) {
+  if (size == 0) return success;
   if (!counts || !displacements) {
     return p.explain(err_arg, fmt::format("the array of {} counts or displacements is a null pointer", what));
   }
@@ -51,11 +52,11 @@ int check_vector(Process& p, const char* what, const void* buffer, const CountAr
     const auto at = static_cast<std::size_t>(i);
     const Count count = counts[at];
     if (count < 0) {
-      return p.explain(err_count, fmt::format("the {} count for rank {} is {}: it must not be negative", what, i, count));
+      return p.explain(err_count, fmt::format("the {} count for {} {} is {}: it must not be negative", what, whose, i, count));
     }
     Count bytes = 0;
     if (__builtin_mul_overflow(count, type.size, &bytes) || __builtin_add_overflow(total, bytes, &total)) {
-      return p.explain(err_count, fmt::format("the {} count {} for rank {} is more data than memory can hold", what, count, i));
+      return p.explain(err_count, fmt::format("the {} count {} for {} {} is more data than memory can hold", what, count, whose, i));
     }
     const auto displacement = static_cast<std::uintptr_t>(displacements[at]) * static_cast<std::uintptr_t>(type.extent);
     const auto first = displacement + static_cast<std::uintptr_t>(type.true_lb);
