@@ -143,7 +143,8 @@ def handle_array(body, function, p):
         body.success.append("}")
         return
     committed = "true" if p.kind == "committed" else "false"
-    count = "comm_ ? comm_->peers().size() : 0" if p.length == "comm" else p.length
+    lengths = {"comm": "comm_->peers().size()", "out": "out_degree(*comm_)", "in": "in_degree(*comm_)"}
+    count = f"comm_ ? {lengths[p.length]} : 0" if p.length in lengths else p.length
     extra = f", !Abi::in_place({p.where})" if p.where else ""
     counts = p.name.replace("types", "counts")  # each element's own
     if counts in (q.name for q in function.parameters):

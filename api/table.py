@@ -47,6 +47,7 @@ TOOL_TYPES = {
     "t_source_order": "T_source_order",
 }
 OTHERS = {"buffer", "pointer", "extra_state", "string", "status", "argc", "argv", "argvs", "range", "varargs"}
+LENGTHS = {"comm", "out", "in"}  # of arrays: the communicator's size, the neighbours that this process sends to, or hears from
 RESULTS = {"": "int", "double": "double", "int": "int", "address": "MPI_Aint"}
 
 PARAMETER = re.compile(
@@ -64,7 +65,7 @@ class Parameter:
     name: str
     kind: str
     direction: str = ""  # "" in, ">" out, "&" in and out, "*" in, by address
-    length: str | None = None  # of an array: the parameter that says how long it is, "comm": its size, "": not said
+    length: str | None = None  # of an array: the parameter that says how long it is, see LENGTHS, "": not said
     null: bool = False  # a null handle is legal
     large_only: bool = False
     where: str = ""  # significant only where: "root", or not where that buffer is MPI_IN_PLACE
@@ -225,7 +226,7 @@ def parse_functions(text, chapter=""):
 def check_lengths(function):
     names = {p.name for p in function.parameters}
     for p in function.parameters:
-        if p.length and p.length not in names:
+        if p.length and p.length not in names | LENGTHS:
             raise TableError(f"{function.name}: length '{p.length}' of '{p.name}' is not a parameter")
         if p.array and p.kind in HANDLES and function.implemented and not p.length:
             raise TableError(f"{function.name}: the array of handles '{p.name}' needs a length")

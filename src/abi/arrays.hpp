@@ -8,6 +8,7 @@
 
 #include "abi/call.hpp"
 #include "mpi/arrays.hpp"
+#include "mpi/topology.hpp"
 
 namespace hf::abi {
 

@@ -345,10 +345,42 @@ int cart_shift(Process& p, Comm& comm, int direction, int disp, int& rank_source
 int cart_sub(Process& p, Comm& comm, const int* remain_dims, Comm*& newcomm);
 int cartdim_get(Process& p, Comm& comm, int& ndims);
 int dims_create(Process& p, int nnodes, int ndims, int* dims);
+int dist_graph_create(Process& p, Comm& comm_old, int n, const int* sources, const int* degrees,
+    const int* destinations, const int* weights, Info* info, int reorder, Comm*& comm_dist_graph);
+int dist_graph_create_adjacent(Process& p, Comm& comm_old, int indegree, const int* sources, const int* sourceweights,
+    int outdegree, const int* destinations, const int* destweights, Info* info, int reorder, Comm*& comm_dist_graph);
+int dist_graph_neighbors(Process& p, Comm& comm, int maxindegree, int* sources, int* sourceweights, int maxoutdegree,
+    int* destinations, int* destweights);
+int dist_graph_neighbors_count(Process& p, Comm& comm, int& indegree, int& outdegree, int& weighted);
+int graph_create(Process& p, Comm& comm_old, int nnodes, const int* index, const int* edges, int reorder,
+    Comm*& comm_graph);
+int graph_get(Process& p, Comm& comm, int maxindex, int maxedges, int* index, int* edges);
+int graph_map(Process& p, Comm& comm, int nnodes, const int* index, const int* edges, int& newrank);
+int graph_neighbors(Process& p, Comm& comm, int rank, int maxneighbors, int* neighbors);
+int graph_neighbors_count(Process& p, Comm& comm, int rank, int& nneighbors);
+int graphdims_get(Process& p, Comm& comm, int& nnodes, int& nedges);
 int ineighbor_allgather(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
     Count recvcount, Datatype& recvtype, Comm& comm, Request*& request);
+int ineighbor_allgatherv(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+    CountArray recvcounts, CountArray displs, Datatype& recvtype, Comm& comm, Request*& request);
+int ineighbor_alltoall(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+    Count recvcount, Datatype& recvtype, Comm& comm, Request*& request);
+int ineighbor_alltoallv(Process& p, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype& sendtype,
+    void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype& recvtype, Comm& comm, Request*& request);
+int ineighbor_alltoallw(Process& p, const void* sendbuf, CountArray sendcounts, const Count* sdispls,
+    std::span<Datatype* const> sendtypes, void* recvbuf, CountArray recvcounts, const Count* rdispls,
+    std::span<Datatype* const> recvtypes, Comm& comm, Request*& request);
 int neighbor_allgather(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
     Count recvcount, Datatype& recvtype, Comm& comm);
+int neighbor_allgatherv(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+    CountArray recvcounts, CountArray displs, Datatype& recvtype, Comm& comm);
+int neighbor_alltoall(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+    Count recvcount, Datatype& recvtype, Comm& comm);
+int neighbor_alltoallv(Process& p, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype& sendtype,
+    void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype& recvtype, Comm& comm);
+int neighbor_alltoallw(Process& p, const void* sendbuf, CountArray sendcounts, const Count* sdispls,
+    std::span<Datatype* const> sendtypes, void* recvbuf, CountArray recvcounts, const Count* rdispls,
+    std::span<Datatype* const> recvtypes, Comm& comm);
 int topo_test(Process& p, Comm& comm, int& status);
 
 // windows

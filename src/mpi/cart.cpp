@@ -15,7 +15,9 @@ namespace {
 using Kind = Topology::Kind;
 using Coordinates = std::vector<int>;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 
 // Processes of the grid, or an error when it does not fit the communicator. No dimensions: one process.
 int count_grid(Process& p, const Comm& comm, int ndims, const int* dims, int& nodes) {
@@ -25,7 +27,8 @@ int count_grid(Process& p, const Comm& comm, int ndims, const int* dims, int& no
     if (dims[i] < 1) return p.explain(err_dims, fmt::format("dims[{}] is {}, it must be positive", i, dims[i]));
     product *= dims[i];
     if (product > comm.size()) {
-      return p.explain(err_dims, fmt::format("the grid has more processes than the communicator, whose size is {}", comm.size()));
+      return p.explain(err_dims,
+                       fmt::format("the grid has more processes than the communicator, whose size is {}", comm.size()));
     }
   }
   nodes = static_cast<int>(product);
@@ -64,13 +67,6 @@ Topology* make_grid(std::vector<int> dims, std::vector<int> periods, int rank) {
   }
   grid->destinations = grid->sources;
   return grid;
-}
-
-Group* first_members(const Comm& comm, int n) {
-  auto* group = new Group;
-  group->members.assign(comm.group->members.begin(), comm.group->members.begin() + n);
-  group->self = comm.rank();
-  return group;
 }
 
 int check_room(Process& p, int room, std::size_t dimensions) {
@@ -134,7 +130,8 @@ int cart_get(Process& p, Comm& comm, int maxdims, int* dims, int* periods, int* 
   if (!grid) return err_topology;
   if (int code = check_room(p, maxdims, grid->dims.size())) return code;
   const Coordinates own = coordinates_of(*grid, comm.rank());
-  if (!own.empty() && (!dims || !periods || !coords)) return p.explain(err_arg, "dims, periods or coords is a null pointer");
+  if (!own.empty() && (!dims || !periods || !coords))
+    return p.explain(err_arg, "dims, periods or coords is a null pointer");
   for (std::size_t d = 0; d < own.size(); ++d) {
     dims[d] = grid->dims[d];
     periods[d] = grid->periods[d];
@@ -162,7 +159,8 @@ int cart_rank(Process& p, Comm& comm, const int* coords, int& rank) {
   for (std::size_t d = 0; d < inside.size(); ++d) {
     const int size = grid->dims[d], c = coords[d];
     if ((c < 0 || c >= size) && !grid->periods[d]) {
-      return p.explain(err_arg, fmt::format("coords[{}] is {}: the dimension is not periodic and has {} processes", d, c, size));
+      return p.explain(err_arg,
+                       fmt::format("coords[{}] is {}: the dimension is not periodic and has {} processes", d, c, size));
     }
     inside[d] = (c % size + size) % size;
   }
@@ -174,7 +172,8 @@ int cart_shift(Process& p, Comm& comm, int direction, int disp, int& rank_source
   const Topology* grid = topology_of(p, comm, Kind::cart);
   if (!grid) return err_topology;
   if (direction < 0 || at(direction) >= grid->dims.size()) {
-    return p.explain(err_arg, fmt::format("direction {} is not a dimension of the grid, which has {}", direction, grid->dims.size()));
+    return p.explain(err_arg, fmt::format("direction {} is not a dimension of the grid, which has {}", direction,
+                                          grid->dims.size()));
   }
   const Coordinates own = coordinates_of(*grid, comm.rank());
   rank_source = shifted(*grid, own, at(direction), -static_cast<Count>(disp));

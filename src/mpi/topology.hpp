@@ -1,6 +1,6 @@
-// Process topologies (MPI 5.0, chapter 8): what a communicator knows of its ranks' neighbours. Made with the communicator,
-// shared with its duplicates, never changed. Ranks are those of the communicator; none is reordered, so that the topology
-// is a function of the calls alone (design rule 1).
+// Process topologies (MPI 5.0, chapter 8): what a communicator knows of its ranks' neighbours. Made with the
+// communicator, shared with its duplicates, never changed. Ranks are those of the communicator; none is reordered, so
+// that the topology is a function of the calls alone (design rule 1).
 #pragma once
 #include <vector>
 
@@ -10,6 +10,7 @@ namespace hf::mpi {
 
 class Process;
 struct Comm;
+struct Group;
 
 struct Topology : Object {
   enum class Kind { cart, graph, dist_graph } kind = Kind::cart;
@@ -29,9 +30,9 @@ struct Topology : Object {
   std::vector<int> source_weights, destination_weights;
   bool weighted = false;
 
-  // The block that the n-th receive goes to, where the n-th block is the n-th to be sent, so that the two sides of a pair
-  // with several edges agree: in a grid what is sent in the negative direction comes from the positive one, also where
-  // both neighbours are one process (8.6, dimensions of one or two processes).
+  // The block that the n-th receive goes to, where the n-th block is the n-th to be sent, so that the two sides of a
+  // pair with several edges agree: in a grid what is sent in the negative direction comes from the positive one, also
+  // where both neighbours are one process (8.6, dimensions of one or two processes).
   std::size_t receive_slot(std::size_t n) const { return kind == Kind::cart ? n ^ 1 : n; }
 };
 
@@ -41,5 +42,8 @@ const Topology* topology_of(Process& p, const Comm& comm, Topology::Kind kind);
 // How many neighbours this process has; 0 without a topology.
 int out_degree(const Comm& comm);
 int in_degree(const Comm& comm);
+
+// The first n processes of the communicator, of which this one is; for graphs and grids smaller than it.
+Group* first_members(const Comm& comm, int n);
 
 }  // namespace hf::mpi

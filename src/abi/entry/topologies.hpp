@@ -93,6 +93,117 @@ int dims_create(int nnodes, int ndims, int* dims) {
   return call.result(mpi::dims_create(call.p, nnodes, ndims, dims));
 }
 
+template <class Abi>
+int dist_graph_create(typename Abi::Comm comm_old, int n, const int* sources, const int* degrees,
+    const int* destinations, const int* weights, typename Abi::Info info, int reorder,
+    typename Abi::Comm* comm_dist_graph) {
+  Call<Abi> call("MPI_Dist_graph_create");
+  mpi::Comm* comm_old_ = call.comm(comm_old, "comm_old");
+  call.not_negative(n, mpi::err_arg, "n");
+  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
+  call.address(comm_dist_graph, "comm_dist_graph");
+  mpi::Comm* comm_dist_graph_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::dist_graph_create(call.p, *comm_old_, n, sources, degrees, destinations, weights, info_,
+      reorder, comm_dist_graph_);
+  if (code == mpi::success) call.give(comm_dist_graph, comm_dist_graph_);
+  return call.result(code);
+}
+
+template <class Abi>
+int dist_graph_create_adjacent(typename Abi::Comm comm_old, int indegree, const int* sources, const int* sourceweights,
+    int outdegree, const int* destinations, const int* destweights, typename Abi::Info info, int reorder,
+    typename Abi::Comm* comm_dist_graph) {
+  Call<Abi> call("MPI_Dist_graph_create_adjacent");
+  mpi::Comm* comm_old_ = call.comm(comm_old, "comm_old");
+  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
+  call.address(comm_dist_graph, "comm_dist_graph");
+  mpi::Comm* comm_dist_graph_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::dist_graph_create_adjacent(call.p, *comm_old_, indegree, sources, sourceweights, outdegree,
+      destinations, destweights, info_, reorder, comm_dist_graph_);
+  if (code == mpi::success) call.give(comm_dist_graph, comm_dist_graph_);
+  return call.result(code);
+}
+
+template <class Abi>
+int dist_graph_neighbors(typename Abi::Comm comm, int maxindegree, int* sources, int* sourceweights, int maxoutdegree,
+    int* destinations, int* destweights) {
+  Call<Abi> call("MPI_Dist_graph_neighbors");
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::dist_graph_neighbors(call.p, *comm_, maxindegree, sources, sourceweights, maxoutdegree,
+      destinations, destweights));
+}
+
+template <class Abi>
+int dist_graph_neighbors_count(typename Abi::Comm comm, int* indegree, int* outdegree, int* weighted) {
+  Call<Abi> call("MPI_Dist_graph_neighbors_count");
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  call.address(indegree, "indegree");
+  call.address(outdegree, "outdegree");
+  call.address(weighted, "weighted");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::dist_graph_neighbors_count(call.p, *comm_, *indegree, *outdegree, *weighted));
+}
+
+template <class Abi>
+int graph_create(typename Abi::Comm comm_old, int nnodes, const int* index, const int* edges, int reorder,
+    typename Abi::Comm* comm_graph) {
+  Call<Abi> call("MPI_Graph_create");
+  mpi::Comm* comm_old_ = call.comm(comm_old, "comm_old");
+  call.address(comm_graph, "comm_graph");
+  mpi::Comm* comm_graph_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::graph_create(call.p, *comm_old_, nnodes, index, edges, reorder, comm_graph_);
+  if (code == mpi::success) call.give(comm_graph, comm_graph_);
+  return call.result(code);
+}
+
+template <class Abi>
+int graph_get(typename Abi::Comm comm, int maxindex, int maxedges, int* index, int* edges) {
+  Call<Abi> call("MPI_Graph_get");
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::graph_get(call.p, *comm_, maxindex, maxedges, index, edges));
+}
+
+template <class Abi>
+int graph_map(typename Abi::Comm comm, int nnodes, const int* index, const int* edges, int* newrank) {
+  Call<Abi> call("MPI_Graph_map");
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  call.address(newrank, "newrank");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::graph_map(call.p, *comm_, nnodes, index, edges, *newrank));
+}
+
+template <class Abi>
+int graph_neighbors(typename Abi::Comm comm, int rank, int maxneighbors, int* neighbors) {
+  Call<Abi> call("MPI_Graph_neighbors");
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::graph_neighbors(call.p, *comm_, rank, maxneighbors, neighbors));
+}
+
+template <class Abi>
+int graph_neighbors_count(typename Abi::Comm comm, int rank, int* nneighbors) {
+  Call<Abi> call("MPI_Graph_neighbors_count");
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  call.address(nneighbors, "nneighbors");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::graph_neighbors_count(call.p, *comm_, rank, *nneighbors));
+}
+
+template <class Abi>
+int graphdims_get(typename Abi::Comm comm, int* nnodes, int* nedges) {
+  Call<Abi> call("MPI_Graphdims_get");
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  call.address(nnodes, "nnodes");
+  call.address(nedges, "nedges");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::graphdims_get(call.p, *comm_, *nnodes, *nedges));
+}
+
 template <class Abi, class N>
 int ineighbor_allgather(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, void* recvbuf, N recvcount,
     typename Abi::Datatype recvtype, typename Abi::Comm comm, typename Abi::Request* request) {
@@ -112,6 +223,78 @@ int ineighbor_allgather(const void* sendbuf, N sendcount, typename Abi::Datatype
 }
 
 template <class Abi, class N>
+int ineighbor_allgatherv(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, void* recvbuf,
+    const N* recvcounts, const N* displs, typename Abi::Datatype recvtype, typename Abi::Comm comm,
+    typename Abi::Request* request) {
+  Call<Abi> call(form<N>("MPI_Ineighbor_allgatherv", "MPI_Ineighbor_allgatherv_c"));
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  call.not_negative(sendcount, mpi::err_count, "sendcount");
+  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype");
+  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype");
+  call.address(request, "request");
+  mpi::Request* request_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::ineighbor_allgatherv(call.p, sendbuf, sendcount, *sendtype_, recvbuf,
+      mpi::CountArray(recvcounts), mpi::CountArray(displs), *recvtype_, *comm_, request_);
+  if (code == mpi::success) call.give(request, request_);
+  return call.result(code);
+}
+
+template <class Abi, class N>
+int ineighbor_alltoall(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, void* recvbuf, N recvcount,
+    typename Abi::Datatype recvtype, typename Abi::Comm comm, typename Abi::Request* request) {
+  Call<Abi> call(form<N>("MPI_Ineighbor_alltoall", "MPI_Ineighbor_alltoall_c"));
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  call.not_negative(sendcount, mpi::err_count, "sendcount");
+  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype");
+  call.not_negative(recvcount, mpi::err_count, "recvcount");
+  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype");
+  call.address(request, "request");
+  mpi::Request* request_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::ineighbor_alltoall(call.p, sendbuf, sendcount, *sendtype_, recvbuf, recvcount, *recvtype_,
+      *comm_, request_);
+  if (code == mpi::success) call.give(request, request_);
+  return call.result(code);
+}
+
+template <class Abi, class N>
+int ineighbor_alltoallv(const void* sendbuf, const N* sendcounts, const N* sdispls, typename Abi::Datatype sendtype,
+    void* recvbuf, const N* recvcounts, const N* rdispls, typename Abi::Datatype recvtype, typename Abi::Comm comm,
+    typename Abi::Request* request) {
+  Call<Abi> call(form<N>("MPI_Ineighbor_alltoallv", "MPI_Ineighbor_alltoallv_c"));
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype");
+  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype");
+  call.address(request, "request");
+  mpi::Request* request_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::ineighbor_alltoallv(call.p, sendbuf, mpi::CountArray(sendcounts), mpi::CountArray(sdispls),
+      *sendtype_, recvbuf, mpi::CountArray(recvcounts), mpi::CountArray(rdispls), *recvtype_, *comm_, request_);
+  if (code == mpi::success) call.give(request, request_);
+  return call.result(code);
+}
+
+template <class Abi, class N>
+int ineighbor_alltoallw(const void* sendbuf, const N* sendcounts, const mpi::Count* sdispls,
+    const typename Abi::Datatype* sendtypes, void* recvbuf, const N* recvcounts, const mpi::Count* rdispls,
+    const typename Abi::Datatype* recvtypes, typename Abi::Comm comm, typename Abi::Request* request) {
+  Call<Abi> call(form<N>("MPI_Ineighbor_alltoallw", "MPI_Ineighbor_alltoallw_c"));
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  Datatypes<Abi> sendtypes_(call, sendtypes, comm_ ? out_degree(*comm_) : 0, "an element of sendtypes", true, true,
+      mpi::CountArray(sendcounts));
+  Datatypes<Abi> recvtypes_(call, recvtypes, comm_ ? in_degree(*comm_) : 0, "an element of recvtypes", true, true,
+      mpi::CountArray(recvcounts));
+  call.address(request, "request");
+  mpi::Request* request_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::ineighbor_alltoallw(call.p, sendbuf, mpi::CountArray(sendcounts), sdispls, sendtypes_.span(),
+      recvbuf, mpi::CountArray(recvcounts), rdispls, recvtypes_.span(), *comm_, request_);
+  if (code == mpi::success) call.give(request, request_);
+  return call.result(code);
+}
+
+template <class Abi, class N>
 int neighbor_allgather(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, void* recvbuf, N recvcount,
     typename Abi::Datatype recvtype, typename Abi::Comm comm) {
   Call<Abi> call(form<N>("MPI_Neighbor_allgather", "MPI_Neighbor_allgather_c"));
@@ -123,6 +306,60 @@ int neighbor_allgather(const void* sendbuf, N sendcount, typename Abi::Datatype 
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::neighbor_allgather(call.p, sendbuf, sendcount, *sendtype_, recvbuf, recvcount, *recvtype_,
       *comm_));
+}
+
+template <class Abi, class N>
+int neighbor_allgatherv(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, void* recvbuf,
+    const N* recvcounts, const N* displs, typename Abi::Datatype recvtype, typename Abi::Comm comm) {
+  Call<Abi> call(form<N>("MPI_Neighbor_allgatherv", "MPI_Neighbor_allgatherv_c"));
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  call.not_negative(sendcount, mpi::err_count, "sendcount");
+  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype");
+  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::neighbor_allgatherv(call.p, sendbuf, sendcount, *sendtype_, recvbuf,
+      mpi::CountArray(recvcounts), mpi::CountArray(displs), *recvtype_, *comm_));
+}
+
+template <class Abi, class N>
+int neighbor_alltoall(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, void* recvbuf, N recvcount,
+    typename Abi::Datatype recvtype, typename Abi::Comm comm) {
+  Call<Abi> call(form<N>("MPI_Neighbor_alltoall", "MPI_Neighbor_alltoall_c"));
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  call.not_negative(sendcount, mpi::err_count, "sendcount");
+  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype");
+  call.not_negative(recvcount, mpi::err_count, "recvcount");
+  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::neighbor_alltoall(call.p, sendbuf, sendcount, *sendtype_, recvbuf, recvcount, *recvtype_,
+      *comm_));
+}
+
+template <class Abi, class N>
+int neighbor_alltoallv(const void* sendbuf, const N* sendcounts, const N* sdispls, typename Abi::Datatype sendtype,
+    void* recvbuf, const N* recvcounts, const N* rdispls, typename Abi::Datatype recvtype, typename Abi::Comm comm) {
+  Call<Abi> call(form<N>("MPI_Neighbor_alltoallv", "MPI_Neighbor_alltoallv_c"));
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype");
+  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::neighbor_alltoallv(call.p, sendbuf, mpi::CountArray(sendcounts), mpi::CountArray(sdispls),
+      *sendtype_, recvbuf, mpi::CountArray(recvcounts), mpi::CountArray(rdispls), *recvtype_, *comm_));
+}
+
+template <class Abi, class N>
+int neighbor_alltoallw(const void* sendbuf, const N* sendcounts, const mpi::Count* sdispls,
+    const typename Abi::Datatype* sendtypes, void* recvbuf, const N* recvcounts, const mpi::Count* rdispls,
+    const typename Abi::Datatype* recvtypes, typename Abi::Comm comm) {
+  Call<Abi> call(form<N>("MPI_Neighbor_alltoallw", "MPI_Neighbor_alltoallw_c"));
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  Datatypes<Abi> sendtypes_(call, sendtypes, comm_ ? out_degree(*comm_) : 0, "an element of sendtypes", true, true,
+      mpi::CountArray(sendcounts));
+  Datatypes<Abi> recvtypes_(call, recvtypes, comm_ ? in_degree(*comm_) : 0, "an element of recvtypes", true, true,
+      mpi::CountArray(recvcounts));
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::neighbor_alltoallw(call.p, sendbuf, mpi::CountArray(sendcounts), sdispls, sendtypes_.span(),
+      recvbuf, mpi::CountArray(recvcounts), rdispls, recvtypes_.span(), *comm_));
 }
 
 template <class Abi>

@@ -56,55 +56,61 @@ int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
 }
 HF_WEAK_NAME(MPI_Dims_create);
 
-int PMPI_Dist_graph_create(MPI_Comm comm_old, int, const int[], const int[], const int[], const int[], MPI_Info, int,
-    MPI_Comm* ) {
-  return hf::abi::unsupported<Standard>("MPI_Dist_graph_create", comm_old);
+int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[],
+    const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
+  return entry::dist_graph_create<Standard>(comm_old, n, sources, degrees, destinations, weights, info, reorder,
+      comm_dist_graph);
 }
 HF_WEAK_NAME(MPI_Dist_graph_create);
 
-int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int, const int[], const int[], int, const int[], const int[],
-    MPI_Info, int, MPI_Comm* ) {
-  return hf::abi::unsupported<Standard>("MPI_Dist_graph_create_adjacent", comm_old);
+int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[],
+    int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder,
+    MPI_Comm* comm_dist_graph) {
+  return entry::dist_graph_create_adjacent<Standard>(comm_old, indegree, sources, sourceweights, outdegree,
+      destinations, destweights, info, reorder, comm_dist_graph);
 }
 HF_WEAK_NAME(MPI_Dist_graph_create_adjacent);
 
-int PMPI_Dist_graph_neighbors(MPI_Comm comm, int, int[], int[], int, int[], int[]) {
-  return hf::abi::unsupported<Standard>("MPI_Dist_graph_neighbors", comm);
+int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[], int maxoutdegree,
+    int destinations[], int destweights[]) {
+  return entry::dist_graph_neighbors<Standard>(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations,
+      destweights);
 }
 HF_WEAK_NAME(MPI_Dist_graph_neighbors);
 
-int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* , int* , int* ) {
-  return hf::abi::unsupported<Standard>("MPI_Dist_graph_neighbors_count", comm);
+int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int* weighted) {
+  return entry::dist_graph_neighbors_count<Standard>(comm, indegree, outdegree, weighted);
 }
 HF_WEAK_NAME(MPI_Dist_graph_neighbors_count);
 
-int PMPI_Graph_create(MPI_Comm comm_old, int, const int[], const int[], int, MPI_Comm* ) {
-  return hf::abi::unsupported<Standard>("MPI_Graph_create", comm_old);
+int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder,
+    MPI_Comm* comm_graph) {
+  return entry::graph_create<Standard>(comm_old, nnodes, index, edges, reorder, comm_graph);
 }
 HF_WEAK_NAME(MPI_Graph_create);
 
-int PMPI_Graph_get(MPI_Comm comm, int, int, int[], int[]) {
-  return hf::abi::unsupported<Standard>("MPI_Graph_get", comm);
+int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int index[], int edges[]) {
+  return entry::graph_get<Standard>(comm, maxindex, maxedges, index, edges);
 }
 HF_WEAK_NAME(MPI_Graph_get);
 
-int PMPI_Graph_map(MPI_Comm comm, int, const int[], const int[], int* ) {
-  return hf::abi::unsupported<Standard>("MPI_Graph_map", comm);
+int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges[], int* newrank) {
+  return entry::graph_map<Standard>(comm, nnodes, index, edges, newrank);
 }
 HF_WEAK_NAME(MPI_Graph_map);
 
-int PMPI_Graph_neighbors(MPI_Comm comm, int, int, int[]) {
-  return hf::abi::unsupported<Standard>("MPI_Graph_neighbors", comm);
+int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]) {
+  return entry::graph_neighbors<Standard>(comm, rank, maxneighbors, neighbors);
 }
 HF_WEAK_NAME(MPI_Graph_neighbors);
 
-int PMPI_Graph_neighbors_count(MPI_Comm comm, int, int* ) {
-  return hf::abi::unsupported<Standard>("MPI_Graph_neighbors_count", comm);
+int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbors) {
+  return entry::graph_neighbors_count<Standard>(comm, rank, nneighbors);
 }
 HF_WEAK_NAME(MPI_Graph_neighbors_count);
 
-int PMPI_Graphdims_get(MPI_Comm comm, int* , int* ) {
-  return hf::abi::unsupported<Standard>("MPI_Graphdims_get", comm);
+int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) {
+  return entry::graphdims_get<Standard>(comm, nnodes, nedges);
 }
 HF_WEAK_NAME(MPI_Graphdims_get);
 
@@ -122,50 +128,64 @@ int PMPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
 }
 HF_WEAK_NAME(MPI_Ineighbor_allgather_c);
 
-int PMPI_Ineighbor_allgatherv(const void* , int, MPI_Datatype, void* , const int[], const int[], MPI_Datatype,
-    MPI_Comm comm, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Ineighbor_allgatherv", comm);
+int PMPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+    const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  return entry::ineighbor_allgatherv<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
+      comm, request);
 }
 HF_WEAK_NAME(MPI_Ineighbor_allgatherv);
 
-int PMPI_Ineighbor_allgatherv_c(const void* , MPI_Count, MPI_Datatype, void* , const MPI_Count[], const MPI_Aint[],
-    MPI_Datatype, MPI_Comm comm, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Ineighbor_allgatherv_c", comm);
+int PMPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm,
+    MPI_Request* request) {
+  return entry::ineighbor_allgatherv<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+      recvtype, comm, request);
 }
 HF_WEAK_NAME(MPI_Ineighbor_allgatherv_c);
 
-int PMPI_Ineighbor_alltoall(const void* , int, MPI_Datatype, void* , int, MPI_Datatype, MPI_Comm comm, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Ineighbor_alltoall", comm);
+int PMPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  return entry::ineighbor_alltoall<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+      request);
 }
 HF_WEAK_NAME(MPI_Ineighbor_alltoall);
 
-int PMPI_Ineighbor_alltoall_c(const void* , MPI_Count, MPI_Datatype, void* , MPI_Count, MPI_Datatype, MPI_Comm comm,
-    MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Ineighbor_alltoall_c", comm);
+int PMPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  return entry::ineighbor_alltoall<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+      comm, request);
 }
 HF_WEAK_NAME(MPI_Ineighbor_alltoall_c);
 
-int PMPI_Ineighbor_alltoallv(const void* , const int[], const int[], MPI_Datatype, void* , const int[], const int[],
-    MPI_Datatype, MPI_Comm comm, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Ineighbor_alltoallv", comm);
+int PMPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+    void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+    MPI_Request* request) {
+  return entry::ineighbor_alltoallv<Standard, int>(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+      recvtype, comm, request);
 }
 HF_WEAK_NAME(MPI_Ineighbor_alltoallv);
 
-int PMPI_Ineighbor_alltoallv_c(const void* , const MPI_Count[], const MPI_Aint[], MPI_Datatype, void* ,
-    const MPI_Count[], const MPI_Aint[], MPI_Datatype, MPI_Comm comm, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Ineighbor_alltoallv_c", comm);
+int PMPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype,
+    MPI_Comm comm, MPI_Request* request) {
+  return entry::ineighbor_alltoallv<Standard, MPI_Count>(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+      rdispls, recvtype, comm, request);
 }
 HF_WEAK_NAME(MPI_Ineighbor_alltoallv_c);
 
-int PMPI_Ineighbor_alltoallw(const void* , const int[], const MPI_Aint[], const MPI_Datatype[], void* , const int[],
-    const MPI_Aint[], const MPI_Datatype[], MPI_Comm comm, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Ineighbor_alltoallw", comm);
+int PMPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+    const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
+    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
+  return entry::ineighbor_alltoallw<Standard, int>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+      rdispls, recvtypes, comm, request);
 }
 HF_WEAK_NAME(MPI_Ineighbor_alltoallw);
 
-int PMPI_Ineighbor_alltoallw_c(const void* , const MPI_Count[], const MPI_Aint[], const MPI_Datatype[], void* ,
-    const MPI_Count[], const MPI_Aint[], const MPI_Datatype[], MPI_Comm comm, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Ineighbor_alltoallw_c", comm);
+int PMPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
+  return entry::ineighbor_alltoallw<Standard, MPI_Count>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+      rdispls, recvtypes, comm, request);
 }
 HF_WEAK_NAME(MPI_Ineighbor_alltoallw_c);
 
@@ -194,15 +214,17 @@ int PMPI_Neighbor_allgather_init_c(const void* , MPI_Count, MPI_Datatype, void* 
 }
 HF_WEAK_NAME(MPI_Neighbor_allgather_init_c);
 
-int PMPI_Neighbor_allgatherv(const void* , int, MPI_Datatype, void* , const int[], const int[], MPI_Datatype,
-    MPI_Comm comm) {
-  return hf::abi::unsupported<Standard>("MPI_Neighbor_allgatherv", comm);
+int PMPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+    const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
+  return entry::neighbor_allgatherv<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
+      comm);
 }
 HF_WEAK_NAME(MPI_Neighbor_allgatherv);
 
-int PMPI_Neighbor_allgatherv_c(const void* , MPI_Count, MPI_Datatype, void* , const MPI_Count[], const MPI_Aint[],
-    MPI_Datatype, MPI_Comm comm) {
-  return hf::abi::unsupported<Standard>("MPI_Neighbor_allgatherv_c", comm);
+int PMPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
+  return entry::neighbor_allgatherv<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+      recvtype, comm);
 }
 HF_WEAK_NAME(MPI_Neighbor_allgatherv_c);
 
@@ -218,13 +240,16 @@ int PMPI_Neighbor_allgatherv_init_c(const void* , MPI_Count, MPI_Datatype, void*
 }
 HF_WEAK_NAME(MPI_Neighbor_allgatherv_init_c);
 
-int PMPI_Neighbor_alltoall(const void* , int, MPI_Datatype, void* , int, MPI_Datatype, MPI_Comm comm) {
-  return hf::abi::unsupported<Standard>("MPI_Neighbor_alltoall", comm);
+int PMPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm) {
+  return entry::neighbor_alltoall<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 HF_WEAK_NAME(MPI_Neighbor_alltoall);
 
-int PMPI_Neighbor_alltoall_c(const void* , MPI_Count, MPI_Datatype, void* , MPI_Count, MPI_Datatype, MPI_Comm comm) {
-  return hf::abi::unsupported<Standard>("MPI_Neighbor_alltoall_c", comm);
+int PMPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  return entry::neighbor_alltoall<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+      comm);
 }
 HF_WEAK_NAME(MPI_Neighbor_alltoall_c);
 
@@ -240,15 +265,18 @@ int PMPI_Neighbor_alltoall_init_c(const void* , MPI_Count, MPI_Datatype, void* ,
 }
 HF_WEAK_NAME(MPI_Neighbor_alltoall_init_c);
 
-int PMPI_Neighbor_alltoallv(const void* , const int[], const int[], MPI_Datatype, void* , const int[], const int[],
-    MPI_Datatype, MPI_Comm comm) {
-  return hf::abi::unsupported<Standard>("MPI_Neighbor_alltoallv", comm);
+int PMPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+    void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
+  return entry::neighbor_alltoallv<Standard, int>(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+      recvtype, comm);
 }
 HF_WEAK_NAME(MPI_Neighbor_alltoallv);
 
-int PMPI_Neighbor_alltoallv_c(const void* , const MPI_Count[], const MPI_Aint[], MPI_Datatype, void* ,
-    const MPI_Count[], const MPI_Aint[], MPI_Datatype, MPI_Comm comm) {
-  return hf::abi::unsupported<Standard>("MPI_Neighbor_alltoallv_c", comm);
+int PMPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype,
+    MPI_Comm comm) {
+  return entry::neighbor_alltoallv<Standard, MPI_Count>(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+      rdispls, recvtype, comm);
 }
 HF_WEAK_NAME(MPI_Neighbor_alltoallv_c);
 
@@ -264,15 +292,19 @@ int PMPI_Neighbor_alltoallv_init_c(const void* , const MPI_Count[], const MPI_Ai
 }
 HF_WEAK_NAME(MPI_Neighbor_alltoallv_init_c);
 
-int PMPI_Neighbor_alltoallw(const void* , const int[], const MPI_Aint[], const MPI_Datatype[], void* , const int[],
-    const MPI_Aint[], const MPI_Datatype[], MPI_Comm comm) {
-  return hf::abi::unsupported<Standard>("MPI_Neighbor_alltoallw", comm);
+int PMPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+    const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
+    const MPI_Datatype recvtypes[], MPI_Comm comm) {
+  return entry::neighbor_alltoallw<Standard, int>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
+      recvtypes, comm);
 }
 HF_WEAK_NAME(MPI_Neighbor_alltoallw);
 
-int PMPI_Neighbor_alltoallw_c(const void* , const MPI_Count[], const MPI_Aint[], const MPI_Datatype[], void* ,
-    const MPI_Count[], const MPI_Aint[], const MPI_Datatype[], MPI_Comm comm) {
-  return hf::abi::unsupported<Standard>("MPI_Neighbor_alltoallw_c", comm);
+int PMPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+    const MPI_Datatype recvtypes[], MPI_Comm comm) {
+  return entry::neighbor_alltoallw<Standard, MPI_Count>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+      rdispls, recvtypes, comm);
 }
 HF_WEAK_NAME(MPI_Neighbor_alltoallw_c);
 

@@ -9,7 +9,8 @@ namespace {
 
 // Addresses as numbers: those of MPI_BOTTOM with absolute displacements are no places in an object.
 const void* place(const void* buffer, Count displacement) {
-  return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(buffer) + static_cast<std::uintptr_t>(displacement));
+  return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(buffer) +
+                                       static_cast<std::uintptr_t>(displacement));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Neighbourhood collectives (MPI 5.0, 8.6 and 8.7): one block to each neighbour and one from each, straight. The messages
-// between two processes with several edges are listed in the same order on both sides (Topology::receive_slot).
+// Neighbourhood collectives (MPI 5.0, 8.6 and 8.7): one block to each neighbour and one from each, straight. The
+// messages between two processes with several edges are listed in the same order on both sides
+// (Topology::receive_slot).
 #include <fmt/format.h>
 
 #include "mpi/api.hpp"
@@ -11,8 +12,11 @@
 namespace hf::mpi {
 namespace {
 
+using Types = std::span<Datatype* const>;
+
 int check_neighborhood(Process& p, const Comm& comm) {
-  if (!comm.topology) return p.explain(err_topology, "the communicator has no topology, and so this process no neighbours");
+  if (!comm.topology)
+    return p.explain(err_topology, "the communicator has no topology, and so this process no neighbours");
   if (comm.topology->symmetric) return success;
   return p.explain(err_topology, "the graph is not symmetric: a process would wait for one that does not send to it");
 }
@@ -26,8 +30,10 @@ void list_neighbors(Schedule& s, const Topology& topology, const Part* out, cons
   for (std::size_t n = 0; n < incoming; ++n) {
     const std::size_t slot = topology.receive_slot(n);
     const int from = topology.sources[slot];
-    if (from == self) mine[own++] = &in[slot];
-    else if (from != proc_null && in[slot].bytes) s.recv(from, in[slot]);
+    if (from == self)
+      mine[own++] = &in[slot];
+    else if (from != proc_null && in[slot].bytes)
+      s.recv(from, in[slot]);
   }
   for (std::size_t n = 0; n < outgoing; ++n) {
     const int to = topology.destinations[n];
@@ -46,6 +52,12 @@ int check_sender(Process& p, const void* buffer, Count count, const Datatype& ty
 int check_receiver(Process& p, const void* buffer, Count count, const Datatype& type, int blocks) {
   if (int code = check_in_place(p, "receive", buffer)) return code;
   return check_blocks(p, "receive", buffer, count, type, blocks);
+}
+
+int check_receivers(Process& p, const void* buffer, const CountArray& counts, const CountArray& displs,
+                    const Datatype& type, int blocks) {
+  if (int code = check_in_place(p, "receive", buffer)) return code;
+  return check_vector(p, "receive", buffer, counts, displs, type, blocks, "neighbour");
 }
 
 // The same block to every neighbour.
@@ -68,19 +80,139 @@ int make_allgather(Process& p, Schedule& s, const void* sendbuf, Count sendcount
   return success;
 }
 
+int make_allgatherv(Process& p, Schedule& s, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+                    CountArray recvcounts, CountArray displs, Datatype& recvtype, Comm& comm) {
+  if (int code = check_neighborhood(p, comm)) return code;
+  const int sources = in_degree(comm), destinations = out_degree(comm);
+  if (int code = check_sender(p, sendbuf, sendcount, sendtype, destinations > 0)) return code;
+  if (int code = check_receivers(p, recvbuf, recvcounts, displs, recvtype, sources)) return code;
+  s.keep(sendtype);
+  s.keep(recvtype);
+  const Part* in = vector_blocks(s, recvbuf, recvcounts, displs, recvtype, sources);
+  list_neighbors(s, *comm.topology, repeated(s, sendbuf, sendcount, sendtype, destinations), in);
+  return success;
+}
+
+int make_alltoall(Process& p, Schedule& s, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+                  Count recvcount, Datatype& recvtype, Comm& comm) {
+  if (int code = check_neighborhood(p, comm)) return code;
+  const int sources = in_degree(comm), destinations = out_degree(comm);
+  if (int code = check_sender(p, sendbuf, sendcount, sendtype, destinations)) return code;
+  if (int code = check_receiver(p, recvbuf, recvcount, recvtype, sources)) return code;
+  s.keep(sendtype);
+  s.keep(recvtype);
+  const Part* in = uniform_blocks(s, recvbuf, recvcount, recvtype, sources);
+  list_neighbors(s, *comm.topology, uniform_blocks(s, sendbuf, sendcount, sendtype, destinations), in);
+  return success;
+}
+
+int make_alltoallv(Process& p, Schedule& s, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                   Datatype& sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype& recvtype,
+                   Comm& comm) {
+  if (int code = check_neighborhood(p, comm)) return code;
+  const int sources = in_degree(comm), destinations = out_degree(comm);
+  if (int code = check_in_place(p, "send", sendbuf)) return code;
+  if (int code = check_vector(p, "send", sendbuf, sendcounts, sdispls, sendtype, destinations, "neighbour"))
+    return code;
+  if (int code = check_receivers(p, recvbuf, recvcounts, rdispls, recvtype, sources)) return code;
+  s.keep(sendtype);
+  s.keep(recvtype);
+  const Part* in = vector_blocks(s, recvbuf, recvcounts, rdispls, recvtype, sources);
+  list_neighbors(s, *comm.topology, vector_blocks(s, sendbuf, sendcounts, sdispls, sendtype, destinations), in);
+  return success;
+}
+
+// Displacements in bytes, also in the form with int counts.
+int make_alltoallw(Process& p, Schedule& s, const void* sendbuf, CountArray sendcounts, const Count* sdispls,
+                   Types sendtypes, void* recvbuf, CountArray recvcounts, const Count* rdispls, Types recvtypes,
+                   Comm& comm) {
+  Part *in = nullptr, *out = nullptr;
+  if (int code = check_neighborhood(p, comm)) return code;
+  if (int code = check_in_place(p, "send", sendbuf)) return code;
+  if (int code = check_in_place(p, "receive", recvbuf)) return code;
+  if (int code =
+          typed_blocks(p, s, "send", sendbuf, sendcounts, CountArray(sdispls), sendtypes, out_degree(comm), out)) {
+    return code;
+  }
+  if (int code =
+          typed_blocks(p, s, "receive", recvbuf, recvcounts, CountArray(rdispls), recvtypes, in_degree(comm), in)) {
+    return code;
+  }
+  list_neighbors(s, *comm.topology, out, in);
+  return success;
+}
+
 }  // namespace
 
-int neighbor_allgather(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
-                       Datatype& recvtype, Comm& comm) {
+int neighbor_allgather(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+                       Count recvcount, Datatype& recvtype, Comm& comm) {
   return run_collective(p, comm, "Neighbor_allgather", [&](Schedule& s) {
     return make_allgather(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
   });
 }
 
-int ineighbor_allgather(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
-                        Datatype& recvtype, Comm& comm, Request*& request) {
+int ineighbor_allgather(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+                        Count recvcount, Datatype& recvtype, Comm& comm, Request*& request) {
   return start_collective(p, comm, "Ineighbor_allgather", request, [&](Schedule& s) {
     return make_allgather(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  });
+}
+
+int neighbor_allgatherv(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+                        CountArray recvcounts, CountArray displs, Datatype& recvtype, Comm& comm) {
+  return run_collective(p, comm, "Neighbor_allgatherv", [&](Schedule& s) {
+    return make_allgatherv(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  });
+}
+
+int ineighbor_allgatherv(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+                         CountArray recvcounts, CountArray displs, Datatype& recvtype, Comm& comm, Request*& request) {
+  return start_collective(p, comm, "Ineighbor_allgatherv", request, [&](Schedule& s) {
+    return make_allgatherv(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  });
+}
+
+int neighbor_alltoall(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+                      Count recvcount, Datatype& recvtype, Comm& comm) {
+  return run_collective(p, comm, "Neighbor_alltoall", [&](Schedule& s) {
+    return make_alltoall(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  });
+}
+
+int ineighbor_alltoall(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+                       Count recvcount, Datatype& recvtype, Comm& comm, Request*& request) {
+  return start_collective(p, comm, "Ineighbor_alltoall", request, [&](Schedule& s) {
+    return make_alltoall(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  });
+}
+
+int neighbor_alltoallv(Process& p, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype& sendtype,
+                       void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype& recvtype, Comm& comm) {
+  return run_collective(p, comm, "Neighbor_alltoallv", [&](Schedule& s) {
+    return make_alltoallv(p, s, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  });
+}
+
+int ineighbor_alltoallv(Process& p, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype& sendtype,
+                        void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype& recvtype, Comm& comm,
+                        Request*& request) {
+  return start_collective(p, comm, "Ineighbor_alltoallv", request, [&](Schedule& s) {
+    return make_alltoallv(p, s, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  });
+}
+
+int neighbor_alltoallw(Process& p, const void* sendbuf, CountArray sendcounts, const Count* sdispls, Types sendtypes,
+                       void* recvbuf, CountArray recvcounts, const Count* rdispls, Types recvtypes, Comm& comm) {
+  return run_collective(p, comm, "Neighbor_alltoallw", [&](Schedule& s) {
+    return make_alltoallw(p, s, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+  });
+}
+
+int ineighbor_alltoallw(Process& p, const void* sendbuf, CountArray sendcounts, const Count* sdispls, Types sendtypes,
+                        void* recvbuf, CountArray recvcounts, const Count* rdispls, Types recvtypes, Comm& comm,
+                        Request*& request) {
+  return start_collective(p, comm, "Ineighbor_alltoallw", request, [&](Schedule& s) {
+    return make_alltoallw(p, s, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
   });
 }
 
