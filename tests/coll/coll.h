@@ -1,5 +1,5 @@
 /* For the tests of collectives: buffers with known contents, types with gaps, communicators of several shapes, and one
- * way to run a blocking and a non-blocking form. */
+ * way to run the blocking, non-blocking and persistent form. */
 #ifndef HOLDFAST_TESTS_COLL_H
 #define HOLDFAST_TESTS_COLL_H
 #include "../mpi/check.h"
@@ -51,19 +51,27 @@ static MPI_Datatype layout(int with_gaps, int* stride) {
   return with_gaps ? type : MPI_INT;
 }
 
-static int blocking;
+static int form; /* how the next collective is called */
 
-/* Runs MPI_<Name>(...) or MPI_I<name>(..., &request) and its completion, by turns. */
-#define COLLECTIVE(Name, iname, ...)                \
-  do {                                              \
-    if ((blocking = !blocking)) {                   \
-      OK(MPI_##Name(__VA_ARGS__));                  \
-    } else {                                        \
-      MPI_Request request_;                         \
-      OK(MPI_##iname(__VA_ARGS__, &request_));      \
-      OK(MPI_Wait(&request_, MPI_STATUS_IGNORE));   \
-      CHECK(request_ == MPI_REQUEST_NULL);          \
-    }                                               \
+/* Runs MPI_<Name>(...), or MPI_I<name>(..., &request) and its completion, or a persistent request of it, by turns. */
+#define COLLECTIVE(Name, iname, ...)                              \
+  do {                                                            \
+    MPI_Request request_;                                         \
+    switch (form++ % 3) {                                         \
+      case 0: OK(MPI_##Name(__VA_ARGS__)); break;                 \
+      case 1:                                                     \
+        OK(MPI_##iname(__VA_ARGS__, &request_));                  \
+        OK(MPI_Wait(&request_, MPI_STATUS_IGNORE));               \
+        CHECK(request_ == MPI_REQUEST_NULL);                      \
+        break;                                                    \
+      case 2:                                                     \
+        OK(MPI_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, &request_)); \
+        OK(MPI_Start(&request_));                                 \
+        OK(MPI_Wait(&request_, MPI_STATUS_IGNORE));               \
+        CHECK(request_ != MPI_REQUEST_NULL);                      \
+        OK(MPI_Request_free(&request_));                          \
+        break;                                                    \
+    }                                                             \
   } while (0)
 
 /* The world, the world in reverse order, halves, and a communicator of one. */
@@ -80,6 +88,6 @@ static void on_communicators(void (*test)(MPI_Comm comm)) {
 }
 
 static inline void silence_unused_coll(void) {
-  (void)blank, (void)put, (void)check_block, (void)layout, (void)on_communicators, (void)blocking;
+  (void)blank, (void)put, (void)check_block, (void)layout, (void)on_communicators, (void)form;
 }
 #endif

@@ -309,6 +309,26 @@ int neighbor_allgather(const void* sendbuf, N sendcount, typename Abi::Datatype 
 }
 
 template <class Abi, class N>
+int neighbor_allgather_init(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, void* recvbuf,
+    N recvcount, typename Abi::Datatype recvtype, typename Abi::Comm comm, typename Abi::Info info,
+    typename Abi::Request* request) {
+  Call<Abi> call(form<N>("MPI_Neighbor_allgather_init", "MPI_Neighbor_allgather_init_c"));
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  call.not_negative(sendcount, mpi::err_count, "sendcount");
+  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype");
+  call.not_negative(recvcount, mpi::err_count, "recvcount");
+  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype");
+  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
+  call.address(request, "request");
+  mpi::Request* request_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::neighbor_allgather_init(call.p, sendbuf, sendcount, *sendtype_, recvbuf, recvcount, *recvtype_,
+      *comm_, info_, request_);
+  if (code == mpi::success) call.give(request, request_);
+  return call.result(code);
+}
+
+template <class Abi, class N>
 int neighbor_allgatherv(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, void* recvbuf,
     const N* recvcounts, const N* displs, typename Abi::Datatype recvtype, typename Abi::Comm comm) {
   Call<Abi> call(form<N>("MPI_Neighbor_allgatherv", "MPI_Neighbor_allgatherv_c"));
@@ -319,6 +339,25 @@ int neighbor_allgatherv(const void* sendbuf, N sendcount, typename Abi::Datatype
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::neighbor_allgatherv(call.p, sendbuf, sendcount, *sendtype_, recvbuf,
       mpi::CountArray(recvcounts), mpi::CountArray(displs), *recvtype_, *comm_));
+}
+
+template <class Abi, class N>
+int neighbor_allgatherv_init(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, void* recvbuf,
+    const N* recvcounts, const N* displs, typename Abi::Datatype recvtype, typename Abi::Comm comm,
+    typename Abi::Info info, typename Abi::Request* request) {
+  Call<Abi> call(form<N>("MPI_Neighbor_allgatherv_init", "MPI_Neighbor_allgatherv_init_c"));
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  call.not_negative(sendcount, mpi::err_count, "sendcount");
+  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype");
+  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype");
+  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
+  call.address(request, "request");
+  mpi::Request* request_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::neighbor_allgatherv_init(call.p, sendbuf, sendcount, *sendtype_, recvbuf,
+      mpi::CountArray(recvcounts), mpi::CountArray(displs), *recvtype_, *comm_, info_, request_);
+  if (code == mpi::success) call.give(request, request_);
+  return call.result(code);
 }
 
 template <class Abi, class N>
@@ -336,6 +375,26 @@ int neighbor_alltoall(const void* sendbuf, N sendcount, typename Abi::Datatype s
 }
 
 template <class Abi, class N>
+int neighbor_alltoall_init(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, void* recvbuf,
+    N recvcount, typename Abi::Datatype recvtype, typename Abi::Comm comm, typename Abi::Info info,
+    typename Abi::Request* request) {
+  Call<Abi> call(form<N>("MPI_Neighbor_alltoall_init", "MPI_Neighbor_alltoall_init_c"));
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  call.not_negative(sendcount, mpi::err_count, "sendcount");
+  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype");
+  call.not_negative(recvcount, mpi::err_count, "recvcount");
+  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype");
+  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
+  call.address(request, "request");
+  mpi::Request* request_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::neighbor_alltoall_init(call.p, sendbuf, sendcount, *sendtype_, recvbuf, recvcount, *recvtype_,
+      *comm_, info_, request_);
+  if (code == mpi::success) call.give(request, request_);
+  return call.result(code);
+}
+
+template <class Abi, class N>
 int neighbor_alltoallv(const void* sendbuf, const N* sendcounts, const N* sdispls, typename Abi::Datatype sendtype,
     void* recvbuf, const N* recvcounts, const N* rdispls, typename Abi::Datatype recvtype, typename Abi::Comm comm) {
   Call<Abi> call(form<N>("MPI_Neighbor_alltoallv", "MPI_Neighbor_alltoallv_c"));
@@ -345,6 +404,24 @@ int neighbor_alltoallv(const void* sendbuf, const N* sendcounts, const N* sdispl
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::neighbor_alltoallv(call.p, sendbuf, mpi::CountArray(sendcounts), mpi::CountArray(sdispls),
       *sendtype_, recvbuf, mpi::CountArray(recvcounts), mpi::CountArray(rdispls), *recvtype_, *comm_));
+}
+
+template <class Abi, class N>
+int neighbor_alltoallv_init(const void* sendbuf, const N* sendcounts, const N* sdispls, typename Abi::Datatype sendtype,
+    void* recvbuf, const N* recvcounts, const N* rdispls, typename Abi::Datatype recvtype, typename Abi::Comm comm,
+    typename Abi::Info info, typename Abi::Request* request) {
+  Call<Abi> call(form<N>("MPI_Neighbor_alltoallv_init", "MPI_Neighbor_alltoallv_init_c"));
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype");
+  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype");
+  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
+  call.address(request, "request");
+  mpi::Request* request_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::neighbor_alltoallv_init(call.p, sendbuf, mpi::CountArray(sendcounts), mpi::CountArray(sdispls),
+      *sendtype_, recvbuf, mpi::CountArray(recvcounts), mpi::CountArray(rdispls), *recvtype_, *comm_, info_, request_);
+  if (code == mpi::success) call.give(request, request_);
+  return call.result(code);
 }
 
 template <class Abi, class N>
@@ -360,6 +437,27 @@ int neighbor_alltoallw(const void* sendbuf, const N* sendcounts, const mpi::Coun
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::neighbor_alltoallw(call.p, sendbuf, mpi::CountArray(sendcounts), sdispls, sendtypes_.span(),
       recvbuf, mpi::CountArray(recvcounts), rdispls, recvtypes_.span(), *comm_));
+}
+
+template <class Abi, class N>
+int neighbor_alltoallw_init(const void* sendbuf, const N* sendcounts, const mpi::Count* sdispls,
+    const typename Abi::Datatype* sendtypes, void* recvbuf, const N* recvcounts, const mpi::Count* rdispls,
+    const typename Abi::Datatype* recvtypes, typename Abi::Comm comm, typename Abi::Info info,
+    typename Abi::Request* request) {
+  Call<Abi> call(form<N>("MPI_Neighbor_alltoallw_init", "MPI_Neighbor_alltoallw_init_c"));
+  mpi::Comm* comm_ = call.comm(comm, "comm");
+  Datatypes<Abi> sendtypes_(call, sendtypes, comm_ ? out_degree(*comm_) : 0, "an element of sendtypes", true, true,
+      mpi::CountArray(sendcounts));
+  Datatypes<Abi> recvtypes_(call, recvtypes, comm_ ? in_degree(*comm_) : 0, "an element of recvtypes", true, true,
+      mpi::CountArray(recvcounts));
+  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
+  call.address(request, "request");
+  mpi::Request* request_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::neighbor_alltoallw_init(call.p, sendbuf, mpi::CountArray(sendcounts), sdispls,
+      sendtypes_.span(), recvbuf, mpi::CountArray(recvcounts), rdispls, recvtypes_.span(), *comm_, info_, request_);
+  if (code == mpi::success) call.give(request, request_);
+  return call.result(code);
 }
 
 template <class Abi>

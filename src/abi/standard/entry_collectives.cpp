@@ -22,15 +22,17 @@ int PMPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
 }
 HF_WEAK_NAME(MPI_Allgather_c);
 
-int PMPI_Allgather_init(const void* , int, MPI_Datatype, void* , int, MPI_Datatype, MPI_Comm comm, MPI_Info,
-    MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Allgather_init", comm);
+int PMPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::allgather_init<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info,
+      request);
 }
 HF_WEAK_NAME(MPI_Allgather_init);
 
-int PMPI_Allgather_init_c(const void* , MPI_Count, MPI_Datatype, void* , MPI_Count, MPI_Datatype, MPI_Comm comm,
-    MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Allgather_init_c", comm);
+int PMPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::allgather_init<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+      info, request);
 }
 HF_WEAK_NAME(MPI_Allgather_init_c);
 
@@ -47,15 +49,19 @@ int PMPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
 }
 HF_WEAK_NAME(MPI_Allgatherv_c);
 
-int PMPI_Allgatherv_init(const void* , int, MPI_Datatype, void* , const int[], const int[], MPI_Datatype, MPI_Comm comm,
-    MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Allgatherv_init", comm);
+int PMPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+    const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    MPI_Request* request) {
+  return entry::allgatherv_init<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
+      comm, info, request);
 }
 HF_WEAK_NAME(MPI_Allgatherv_init);
 
-int PMPI_Allgatherv_init_c(const void* , MPI_Count, MPI_Datatype, void* , const MPI_Count[], const MPI_Aint[],
-    MPI_Datatype, MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Allgatherv_init_c", comm);
+int PMPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    MPI_Request* request) {
+  return entry::allgatherv_init<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+      recvtype, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Allgatherv_init_c);
 
@@ -70,14 +76,15 @@ int PMPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Da
 }
 HF_WEAK_NAME(MPI_Allreduce_c);
 
-int PMPI_Allreduce_init(const void* , void* , int, MPI_Datatype, MPI_Op, MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Allreduce_init", comm);
+int PMPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+    MPI_Info info, MPI_Request* request) {
+  return entry::allreduce_init<Standard, int>(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Allreduce_init);
 
-int PMPI_Allreduce_init_c(const void* , void* , MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm comm, MPI_Info,
-    MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Allreduce_init_c", comm);
+int PMPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::allreduce_init<Standard, MPI_Count>(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Allreduce_init_c);
 
@@ -93,15 +100,17 @@ int PMPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendt
 }
 HF_WEAK_NAME(MPI_Alltoall_c);
 
-int PMPI_Alltoall_init(const void* , int, MPI_Datatype, void* , int, MPI_Datatype, MPI_Comm comm, MPI_Info,
-    MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Alltoall_init", comm);
+int PMPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::alltoall_init<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info,
+      request);
 }
 HF_WEAK_NAME(MPI_Alltoall_init);
 
-int PMPI_Alltoall_init_c(const void* , MPI_Count, MPI_Datatype, void* , MPI_Count, MPI_Datatype, MPI_Comm comm,
-    MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Alltoall_init_c", comm);
+int PMPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::alltoall_init<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+      info, request);
 }
 HF_WEAK_NAME(MPI_Alltoall_init_c);
 
@@ -119,15 +128,19 @@ int PMPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MP
 }
 HF_WEAK_NAME(MPI_Alltoallv_c);
 
-int PMPI_Alltoallv_init(const void* , const int[], const int[], MPI_Datatype, void* , const int[], const int[],
-    MPI_Datatype, MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Alltoallv_init", comm);
+int PMPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+    void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    MPI_Request* request) {
+  return entry::alltoallv_init<Standard, int>(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+      recvtype, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Alltoallv_init);
 
-int PMPI_Alltoallv_init_c(const void* , const MPI_Count[], const MPI_Aint[], MPI_Datatype, void* , const MPI_Count[],
-    const MPI_Aint[], MPI_Datatype, MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Alltoallv_init_c", comm);
+int PMPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype,
+    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::alltoallv_init<Standard, MPI_Count>(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+      rdispls, recvtype, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Alltoallv_init_c);
 
@@ -146,15 +159,19 @@ int PMPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MP
 }
 HF_WEAK_NAME(MPI_Alltoallw_c);
 
-int PMPI_Alltoallw_init(const void* , const int[], const int[], const MPI_Datatype[], void* , const int[], const int[],
-    const MPI_Datatype[], MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Alltoallw_init", comm);
+int PMPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+    const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[],
+    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::alltoallw_init<Standard, int>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
+      recvtypes, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Alltoallw_init);
 
-int PMPI_Alltoallw_init_c(const void* , const MPI_Count[], const MPI_Aint[], const MPI_Datatype[], void* ,
-    const MPI_Count[], const MPI_Aint[], const MPI_Datatype[], MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Alltoallw_init_c", comm);
+int PMPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::alltoallw_init<Standard, MPI_Count>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+      rdispls, recvtypes, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Alltoallw_init_c);
 
@@ -163,8 +180,8 @@ int PMPI_Barrier(MPI_Comm comm) {
 }
 HF_WEAK_NAME(MPI_Barrier);
 
-int PMPI_Barrier_init(MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Barrier_init", comm);
+int PMPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::barrier_init<Standard>(comm, info, request);
 }
 HF_WEAK_NAME(MPI_Barrier_init);
 
@@ -178,13 +195,15 @@ int PMPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root,
 }
 HF_WEAK_NAME(MPI_Bcast_c);
 
-int PMPI_Bcast_init(void* , int, MPI_Datatype, int, MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Bcast_init", comm);
+int PMPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info,
+    MPI_Request* request) {
+  return entry::bcast_init<Standard, int>(buffer, count, datatype, root, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Bcast_init);
 
-int PMPI_Bcast_init_c(void* , MPI_Count, MPI_Datatype, int, MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Bcast_init_c", comm);
+int PMPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info,
+    MPI_Request* request) {
+  return entry::bcast_init<Standard, MPI_Count>(buffer, count, datatype, root, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Bcast_init_c);
 
@@ -199,13 +218,15 @@ int PMPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datat
 }
 HF_WEAK_NAME(MPI_Exscan_c);
 
-int PMPI_Exscan_init(const void* , void* , int, MPI_Datatype, MPI_Op, MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Exscan_init", comm);
+int PMPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+    MPI_Info info, MPI_Request* request) {
+  return entry::exscan_init<Standard, int>(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Exscan_init);
 
-int PMPI_Exscan_init_c(const void* , void* , MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Exscan_init_c", comm);
+int PMPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::exscan_init<Standard, MPI_Count>(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Exscan_init_c);
 
@@ -221,15 +242,17 @@ int PMPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtyp
 }
 HF_WEAK_NAME(MPI_Gather_c);
 
-int PMPI_Gather_init(const void* , int, MPI_Datatype, void* , int, MPI_Datatype, int, MPI_Comm comm, MPI_Info,
-    MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Gather_init", comm);
+int PMPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+    MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::gather_init<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info,
+      request);
 }
 HF_WEAK_NAME(MPI_Gather_init);
 
-int PMPI_Gather_init_c(const void* , MPI_Count, MPI_Datatype, void* , MPI_Count, MPI_Datatype, int, MPI_Comm comm,
-    MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Gather_init_c", comm);
+int PMPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::gather_init<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
+      info, request);
 }
 HF_WEAK_NAME(MPI_Gather_init_c);
 
@@ -247,15 +270,18 @@ int PMPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendty
 }
 HF_WEAK_NAME(MPI_Gatherv_c);
 
-int PMPI_Gatherv_init(const void* , int, MPI_Datatype, void* , const int[], const int[], MPI_Datatype, int,
-    MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Gatherv_init", comm);
+int PMPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+    const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::gatherv_init<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root,
+      comm, info, request);
 }
 HF_WEAK_NAME(MPI_Gatherv_init);
 
-int PMPI_Gatherv_init_c(const void* , MPI_Count, MPI_Datatype, void* , const MPI_Count[], const MPI_Aint[],
-    MPI_Datatype, int, MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Gatherv_init_c", comm);
+int PMPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm,
+    MPI_Info info, MPI_Request* request) {
+  return entry::gatherv_init<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
+      root, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Gatherv_init_c);
 
@@ -509,14 +535,15 @@ int PMPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datat
 }
 HF_WEAK_NAME(MPI_Reduce_c);
 
-int PMPI_Reduce_init(const void* , void* , int, MPI_Datatype, MPI_Op, int, MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Reduce_init", comm);
+int PMPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root,
+    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::reduce_init<Standard, int>(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Reduce_init);
 
-int PMPI_Reduce_init_c(const void* , void* , MPI_Count, MPI_Datatype, MPI_Op, int, MPI_Comm comm, MPI_Info,
-    MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Reduce_init_c", comm);
+int PMPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
+    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::reduce_init<Standard, MPI_Count>(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Reduce_init_c);
 
@@ -554,27 +581,30 @@ int PMPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count re
 }
 HF_WEAK_NAME(MPI_Reduce_scatter_block_c);
 
-int PMPI_Reduce_scatter_block_init(const void* , void* , int, MPI_Datatype, MPI_Op, MPI_Comm comm, MPI_Info,
-    MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Reduce_scatter_block_init", comm);
+int PMPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op,
+    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::reduce_scatter_block_init<Standard, int>(sendbuf, recvbuf, recvcount, datatype, op, comm, info,
+      request);
 }
 HF_WEAK_NAME(MPI_Reduce_scatter_block_init);
 
-int PMPI_Reduce_scatter_block_init_c(const void* , void* , MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm comm, MPI_Info,
-    MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Reduce_scatter_block_init_c", comm);
+int PMPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::reduce_scatter_block_init<Standard, MPI_Count>(sendbuf, recvbuf, recvcount, datatype, op, comm, info,
+      request);
 }
 HF_WEAK_NAME(MPI_Reduce_scatter_block_init_c);
 
-int PMPI_Reduce_scatter_init(const void* , void* , const int[], MPI_Datatype, MPI_Op, MPI_Comm comm, MPI_Info,
-    MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Reduce_scatter_init", comm);
+int PMPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::reduce_scatter_init<Standard, int>(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Reduce_scatter_init);
 
-int PMPI_Reduce_scatter_init_c(const void* , void* , const MPI_Count[], MPI_Datatype, MPI_Op, MPI_Comm comm, MPI_Info,
-    MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Reduce_scatter_init_c", comm);
+int PMPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::reduce_scatter_init<Standard, MPI_Count>(sendbuf, recvbuf, recvcounts, datatype, op, comm, info,
+      request);
 }
 HF_WEAK_NAME(MPI_Reduce_scatter_init_c);
 
@@ -588,13 +618,15 @@ int PMPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatyp
 }
 HF_WEAK_NAME(MPI_Scan_c);
 
-int PMPI_Scan_init(const void* , void* , int, MPI_Datatype, MPI_Op, MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Scan_init", comm);
+int PMPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+    MPI_Info info, MPI_Request* request) {
+  return entry::scan_init<Standard, int>(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Scan_init);
 
-int PMPI_Scan_init_c(const void* , void* , MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Scan_init_c", comm);
+int PMPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::scan_init<Standard, MPI_Count>(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Scan_init_c);
 
@@ -610,15 +642,17 @@ int PMPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendty
 }
 HF_WEAK_NAME(MPI_Scatter_c);
 
-int PMPI_Scatter_init(const void* , int, MPI_Datatype, void* , int, MPI_Datatype, int, MPI_Comm comm, MPI_Info,
-    MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Scatter_init", comm);
+int PMPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+    MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::scatter_init<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
+      info, request);
 }
 HF_WEAK_NAME(MPI_Scatter_init);
 
-int PMPI_Scatter_init_c(const void* , MPI_Count, MPI_Datatype, void* , MPI_Count, MPI_Datatype, int, MPI_Comm comm,
-    MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Scatter_init_c", comm);
+int PMPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::scatter_init<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+      comm, info, request);
 }
 HF_WEAK_NAME(MPI_Scatter_init_c);
 
@@ -636,15 +670,19 @@ int PMPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI
 }
 HF_WEAK_NAME(MPI_Scatterv_c);
 
-int PMPI_Scatterv_init(const void* , const int[], const int[], MPI_Datatype, void* , int, MPI_Datatype, int,
-    MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Scatterv_init", comm);
+int PMPI_Scatterv_init(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype,
+    void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
+    MPI_Request* request) {
+  return entry::scatterv_init<Standard, int>(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root,
+      comm, info, request);
 }
 HF_WEAK_NAME(MPI_Scatterv_init);
 
-int PMPI_Scatterv_init_c(const void* , const MPI_Count[], const MPI_Aint[], MPI_Datatype, void* , MPI_Count,
-    MPI_Datatype, int, MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Scatterv_init_c", comm);
+int PMPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],
+    MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+    MPI_Info info, MPI_Request* request) {
+  return entry::scatterv_init<Standard, MPI_Count>(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype,
+      root, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Scatterv_init_c);
 

@@ -202,15 +202,17 @@ int PMPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Data
 }
 HF_WEAK_NAME(MPI_Neighbor_allgather_c);
 
-int PMPI_Neighbor_allgather_init(const void* , int, MPI_Datatype, void* , int, MPI_Datatype, MPI_Comm comm, MPI_Info,
-    MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Neighbor_allgather_init", comm);
+int PMPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+    int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::neighbor_allgather_init<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+      info, request);
 }
 HF_WEAK_NAME(MPI_Neighbor_allgather_init);
 
-int PMPI_Neighbor_allgather_init_c(const void* , MPI_Count, MPI_Datatype, void* , MPI_Count, MPI_Datatype,
-    MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Neighbor_allgather_init_c", comm);
+int PMPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::neighbor_allgather_init<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+      comm, info, request);
 }
 HF_WEAK_NAME(MPI_Neighbor_allgather_init_c);
 
@@ -228,15 +230,19 @@ int PMPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
 }
 HF_WEAK_NAME(MPI_Neighbor_allgatherv_c);
 
-int PMPI_Neighbor_allgatherv_init(const void* , int, MPI_Datatype, void* , const int[], const int[], MPI_Datatype,
-    MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Neighbor_allgatherv_init", comm);
+int PMPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+    const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    MPI_Request* request) {
+  return entry::neighbor_allgatherv_init<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+      recvtype, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Neighbor_allgatherv_init);
 
-int PMPI_Neighbor_allgatherv_init_c(const void* , MPI_Count, MPI_Datatype, void* , const MPI_Count[], const MPI_Aint[],
-    MPI_Datatype, MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Neighbor_allgatherv_init_c", comm);
+int PMPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    MPI_Request* request) {
+  return entry::neighbor_allgatherv_init<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+      recvtype, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Neighbor_allgatherv_init_c);
 
@@ -253,15 +259,17 @@ int PMPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datat
 }
 HF_WEAK_NAME(MPI_Neighbor_alltoall_c);
 
-int PMPI_Neighbor_alltoall_init(const void* , int, MPI_Datatype, void* , int, MPI_Datatype, MPI_Comm comm, MPI_Info,
-    MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Neighbor_alltoall_init", comm);
+int PMPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::neighbor_alltoall_init<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+      info, request);
 }
 HF_WEAK_NAME(MPI_Neighbor_alltoall_init);
 
-int PMPI_Neighbor_alltoall_init_c(const void* , MPI_Count, MPI_Datatype, void* , MPI_Count, MPI_Datatype, MPI_Comm comm,
-    MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Neighbor_alltoall_init_c", comm);
+int PMPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::neighbor_alltoall_init<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+      comm, info, request);
 }
 HF_WEAK_NAME(MPI_Neighbor_alltoall_init_c);
 
@@ -280,15 +288,19 @@ int PMPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[],
 }
 HF_WEAK_NAME(MPI_Neighbor_alltoallv_c);
 
-int PMPI_Neighbor_alltoallv_init(const void* , const int[], const int[], MPI_Datatype, void* , const int[], const int[],
-    MPI_Datatype, MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Neighbor_alltoallv_init", comm);
+int PMPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+    MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
+    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::neighbor_alltoallv_init<Standard, int>(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+      rdispls, recvtype, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Neighbor_alltoallv_init);
 
-int PMPI_Neighbor_alltoallv_init_c(const void* , const MPI_Count[], const MPI_Aint[], MPI_Datatype, void* ,
-    const MPI_Count[], const MPI_Aint[], MPI_Datatype, MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Neighbor_alltoallv_init_c", comm);
+int PMPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype,
+    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::neighbor_alltoallv_init<Standard, MPI_Count>(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+      recvcounts, rdispls, recvtype, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Neighbor_alltoallv_init_c);
 
@@ -308,15 +320,19 @@ int PMPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[],
 }
 HF_WEAK_NAME(MPI_Neighbor_alltoallw_c);
 
-int PMPI_Neighbor_alltoallw_init(const void* , const int[], const MPI_Aint[], const MPI_Datatype[], void* , const int[],
-    const MPI_Aint[], const MPI_Datatype[], MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Neighbor_alltoallw_init", comm);
+int PMPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+    const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
+    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::neighbor_alltoallw_init<Standard, int>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+      rdispls, recvtypes, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Neighbor_alltoallw_init);
 
-int PMPI_Neighbor_alltoallw_init_c(const void* , const MPI_Count[], const MPI_Aint[], const MPI_Datatype[], void* ,
-    const MPI_Count[], const MPI_Aint[], const MPI_Datatype[], MPI_Comm comm, MPI_Info, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Neighbor_alltoallw_init_c", comm);
+int PMPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return entry::neighbor_alltoallw_init<Standard, MPI_Count>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+      recvcounts, rdispls, recvtypes, comm, info, request);
 }
 HF_WEAK_NAME(MPI_Neighbor_alltoallw_init_c);
 

@@ -107,6 +107,13 @@ int iallgather(Process& p, const void* sendbuf, Count sendcount, Datatype& sendt
   });
 }
 
+int allgather_init(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
+                   Datatype& recvtype, Comm& comm, Info*, Request*& request) {
+  return init_collective(p, comm, "Allgather_init", request, [&](Schedule& s) {
+    return make_allgather(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  });
+}
+
 int allgatherv(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, CountArray recvcounts,
                CountArray displs, Datatype& recvtype, Comm& comm) {
   return run_collective(p, comm, "Allgatherv", [&](Schedule& s) {
@@ -117,6 +124,14 @@ int allgatherv(Process& p, const void* sendbuf, Count sendcount, Datatype& sendt
 int iallgatherv(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, CountArray recvcounts,
                 CountArray displs, Datatype& recvtype, Comm& comm, Request*& request) {
   return start_collective(p, comm, "Iallgatherv", request, [&](Schedule& s) {
+    return make_allgatherv(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  });
+}
+
+int allgatherv_init(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+                    CountArray recvcounts, CountArray displs, Datatype& recvtype, Comm& comm, Info*,
+                    Request*& request) {
+  return init_collective(p, comm, "Allgatherv_init", request, [&](Schedule& s) {
     return make_allgatherv(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
   });
 }

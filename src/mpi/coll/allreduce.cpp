@@ -104,4 +104,10 @@ int iallreduce(Process& p, const void* sendbuf, void* recvbuf, Count count, Data
                           [&](Schedule& s) { return make_allreduce(p, s, sendbuf, recvbuf, count, type, op); });
 }
 
+int allreduce_init(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, Comm& comm,
+                   Info*, Request*& request) {
+  return init_collective(p, comm, "Allreduce_init", request,
+                          [&](Schedule& s) { return make_allreduce(p, s, sendbuf, recvbuf, count, type, op); });
+}
+
 }  // namespace hf::mpi

@@ -144,6 +144,13 @@ int ialltoall(Process& p, const void* sendbuf, Count sendcount, Datatype& sendty
   });
 }
 
+int alltoall_init(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
+                  Datatype& recvtype, Comm& comm, Info*, Request*& request) {
+  return init_collective(p, comm, "Alltoall_init", request, [&](Schedule& s) {
+    return make_alltoall(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  });
+}
+
 int alltoallv(Process& p, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype& sendtype,
               void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype& recvtype, Comm& comm) {
   return run_collective(p, comm, "Alltoallv", [&](Schedule& s) {
@@ -158,6 +165,14 @@ int ialltoallv(Process& p, const void* sendbuf, CountArray sendcounts, CountArra
   });
 }
 
+int alltoallv_init(Process& p, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype& sendtype,
+                   void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype& recvtype, Comm& comm, Info*,
+                   Request*& request) {
+  return init_collective(p, comm, "Alltoallv_init", request, [&](Schedule& s) {
+    return make_alltoallv(p, s, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  });
+}
+
 int alltoallw(Process& p, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Types sendtypes, void* recvbuf,
               CountArray recvcounts, CountArray rdispls, Types recvtypes, Comm& comm) {
   return run_collective(p, comm, "Alltoallw", [&](Schedule& s) {
@@ -168,6 +183,14 @@ int alltoallw(Process& p, const void* sendbuf, CountArray sendcounts, CountArray
 int ialltoallw(Process& p, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Types sendtypes, void* recvbuf,
                CountArray recvcounts, CountArray rdispls, Types recvtypes, Comm& comm, Request*& request) {
   return start_collective(p, comm, "Ialltoallw", request, [&](Schedule& s) {
+    return make_alltoallw(p, s, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes);
+  });
+}
+
+int alltoallw_init(Process& p, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Types sendtypes,
+                   void* recvbuf, CountArray recvcounts, CountArray rdispls, Types recvtypes, Comm& comm, Info*,
+                   Request*& request) {
+  return init_collective(p, comm, "Alltoallw_init", request, [&](Schedule& s) {
     return make_alltoallw(p, s, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes);
   });
 }

@@ -32,4 +32,8 @@ int ibarrier(Process& p, Comm& comm, Request*& request) {
   return start_collective(p, comm, "Ibarrier", request, make_barrier);
 }
 
+int barrier_init(Process& p, Comm& comm, Info*, Request*& request) {
+  return init_collective(p, comm, "Barrier_init", request, make_barrier);
+}
+
 }  // namespace hf::mpi

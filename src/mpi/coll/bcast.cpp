@@ -81,4 +81,9 @@ int ibcast(Process& p, void* buffer, Count count, Datatype& type, int root, Comm
                           [&](Schedule& s) { return make_bcast(p, s, buffer, count, type, root, comm); });
 }
 
+int bcast_init(Process& p, void* buffer, Count count, Datatype& type, int root, Comm& comm, Info*, Request*& request) {
+  return init_collective(p, comm, "Bcast_init", request,
+                          [&](Schedule& s) { return make_bcast(p, s, buffer, count, type, root, comm); });
+}
+
 }  // namespace hf::mpi

@@ -149,6 +149,13 @@ int igather(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype
   });
 }
 
+int gather_init(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
+                Datatype& recvtype, int root, Comm& comm, Info*, Request*& request) {
+  return init_collective(p, comm, "Gather_init", request, [&](Schedule& s) {
+    return make_gather(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  });
+}
+
 int gatherv(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, CountArray recvcounts,
             CountArray displs, Datatype& recvtype, int root, Comm& comm) {
   return run_collective(p, comm, "Gatherv", [&](Schedule& s) {
@@ -159,6 +166,14 @@ int gatherv(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype
 int igatherv(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, CountArray recvcounts,
              CountArray displs, Datatype& recvtype, int root, Comm& comm, Request*& request) {
   return start_collective(p, comm, "Igatherv", request, [&](Schedule& s) {
+    return make_gatherv(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
+  });
+}
+
+int gatherv_init(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+                 CountArray recvcounts, CountArray displs, Datatype& recvtype, int root, Comm& comm, Info*,
+                 Request*& request) {
+  return init_collective(p, comm, "Gatherv_init", request, [&](Schedule& s) {
     return make_gatherv(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
   });
 }

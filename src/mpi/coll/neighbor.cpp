@@ -158,6 +158,13 @@ int ineighbor_allgather(Process& p, const void* sendbuf, Count sendcount, Dataty
   });
 }
 
+int neighbor_allgather_init(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+                            Count recvcount, Datatype& recvtype, Comm& comm, Info*, Request*& request) {
+  return init_collective(p, comm, "Neighbor_allgather_init", request, [&](Schedule& s) {
+    return make_allgather(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  });
+}
+
 int neighbor_allgatherv(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
                         CountArray recvcounts, CountArray displs, Datatype& recvtype, Comm& comm) {
   return run_collective(p, comm, "Neighbor_allgatherv", [&](Schedule& s) {
@@ -172,6 +179,14 @@ int ineighbor_allgatherv(Process& p, const void* sendbuf, Count sendcount, Datat
   });
 }
 
+int neighbor_allgatherv_init(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+                             CountArray recvcounts, CountArray displs, Datatype& recvtype, Comm& comm, Info*,
+                             Request*& request) {
+  return init_collective(p, comm, "Neighbor_allgatherv_init", request, [&](Schedule& s) {
+    return make_allgatherv(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  });
+}
+
 int neighbor_alltoall(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
                       Count recvcount, Datatype& recvtype, Comm& comm) {
   return run_collective(p, comm, "Neighbor_alltoall", [&](Schedule& s) {
@@ -182,6 +197,13 @@ int neighbor_alltoall(Process& p, const void* sendbuf, Count sendcount, Datatype
 int ineighbor_alltoall(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
                        Count recvcount, Datatype& recvtype, Comm& comm, Request*& request) {
   return start_collective(p, comm, "Ineighbor_alltoall", request, [&](Schedule& s) {
+    return make_alltoall(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  });
+}
+
+int neighbor_alltoall_init(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+                           Count recvcount, Datatype& recvtype, Comm& comm, Info*, Request*& request) {
+  return init_collective(p, comm, "Neighbor_alltoall_init", request, [&](Schedule& s) {
     return make_alltoall(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
   });
 }
@@ -201,6 +223,14 @@ int ineighbor_alltoallv(Process& p, const void* sendbuf, CountArray sendcounts, 
   });
 }
 
+int neighbor_alltoallv_init(Process& p, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                            Datatype& sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+                            Datatype& recvtype, Comm& comm, Info*, Request*& request) {
+  return init_collective(p, comm, "Neighbor_alltoallv_init", request, [&](Schedule& s) {
+    return make_alltoallv(p, s, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  });
+}
+
 int neighbor_alltoallw(Process& p, const void* sendbuf, CountArray sendcounts, const Count* sdispls, Types sendtypes,
                        void* recvbuf, CountArray recvcounts, const Count* rdispls, Types recvtypes, Comm& comm) {
   return run_collective(p, comm, "Neighbor_alltoallw", [&](Schedule& s) {
@@ -212,6 +242,14 @@ int ineighbor_alltoallw(Process& p, const void* sendbuf, CountArray sendcounts, 
                         void* recvbuf, CountArray recvcounts, const Count* rdispls, Types recvtypes, Comm& comm,
                         Request*& request) {
   return start_collective(p, comm, "Ineighbor_alltoallw", request, [&](Schedule& s) {
+    return make_alltoallw(p, s, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+  });
+}
+
+int neighbor_alltoallw_init(Process& p, const void* sendbuf, CountArray sendcounts, const Count* sdispls,
+                            Types sendtypes, void* recvbuf, CountArray recvcounts, const Count* rdispls,
+                            Types recvtypes, Comm& comm, Info*, Request*& request) {
+  return init_collective(p, comm, "Neighbor_alltoallw_init", request, [&](Schedule& s) {
     return make_alltoallw(p, s, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
   });
 }

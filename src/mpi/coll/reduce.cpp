@@ -108,4 +108,11 @@ int ireduce(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatyp
   });
 }
 
+int reduce_init(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, int root,
+                Comm& comm, Info*, Request*& request) {
+  return init_collective(p, comm, "Reduce_init", request, [&](Schedule& s) {
+    return make_reduce(p, s, sendbuf, recvbuf, count, type, op, root, comm);
+  });
+}
+
 }  // namespace hf::mpi

@@ -136,6 +136,12 @@ int ireduce_scatter(Process& p, const void* sendbuf, void* recvbuf, CountArray r
                           [&](Schedule& s) { return make_from_array(p, s, sendbuf, recvbuf, recvcounts, type, op); });
 }
 
+int reduce_scatter_init(Process& p, const void* sendbuf, void* recvbuf, CountArray recvcounts, Datatype& type, Op& op,
+                        Comm& comm, Info*, Request*& request) {
+  return init_collective(p, comm, "Reduce_scatter_init", request,
+                          [&](Schedule& s) { return make_from_array(p, s, sendbuf, recvbuf, recvcounts, type, op); });
+}
+
 int reduce_scatter_block(Process& p, const void* sendbuf, void* recvbuf, Count recvcount, Datatype& type, Op& op,
                          Comm& comm) {
   return run_collective(p, comm, "Reduce_scatter_block",
@@ -145,6 +151,12 @@ int reduce_scatter_block(Process& p, const void* sendbuf, void* recvbuf, Count r
 int ireduce_scatter_block(Process& p, const void* sendbuf, void* recvbuf, Count recvcount, Datatype& type, Op& op,
                           Comm& comm, Request*& request) {
   return start_collective(p, comm, "Ireduce_scatter_block", request,
+                          [&](Schedule& s) { return make_from_block(p, s, sendbuf, recvbuf, recvcount, type, op); });
+}
+
+int reduce_scatter_block_init(Process& p, const void* sendbuf, void* recvbuf, Count recvcount, Datatype& type, Op& op,
+                              Comm& comm, Info*, Request*& request) {
+  return init_collective(p, comm, "Reduce_scatter_block_init", request,
                           [&](Schedule& s) { return make_from_block(p, s, sendbuf, recvbuf, recvcount, type, op); });
 }
 

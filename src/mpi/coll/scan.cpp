@@ -105,6 +105,12 @@ int iscan(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype&
                           [&](Schedule& s) { return make_prefix(p, s, sendbuf, recvbuf, count, type, op, true); });
 }
 
+int scan_init(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, Comm& comm, Info*,
+              Request*& request) {
+  return init_collective(p, comm, "Scan_init", request,
+                          [&](Schedule& s) { return make_prefix(p, s, sendbuf, recvbuf, count, type, op, true); });
+}
+
 int exscan(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, Comm& comm) {
   return run_collective(p, comm, "Exscan",
                         [&](Schedule& s) { return make_prefix(p, s, sendbuf, recvbuf, count, type, op, false); });
@@ -113,6 +119,12 @@ int exscan(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype
 int iexscan(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, Comm& comm,
             Request*& request) {
   return start_collective(p, comm, "Iexscan", request,
+                          [&](Schedule& s) { return make_prefix(p, s, sendbuf, recvbuf, count, type, op, false); });
+}
+
+int exscan_init(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op, Comm& comm, Info*,
+                Request*& request) {
+  return init_collective(p, comm, "Exscan_init", request,
                           [&](Schedule& s) { return make_prefix(p, s, sendbuf, recvbuf, count, type, op, false); });
 }
 

@@ -146,6 +146,13 @@ int iscatter(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtyp
   });
 }
 
+int scatter_init(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
+                 Datatype& recvtype, int root, Comm& comm, Info*, Request*& request) {
+  return init_collective(p, comm, "Scatter_init", request, [&](Schedule& s) {
+    return make_scatter(p, s, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  });
+}
+
 int scatterv(Process& p, const void* sendbuf, CountArray sendcounts, CountArray displs, Datatype& sendtype, void* recvbuf,
              Count recvcount, Datatype& recvtype, int root, Comm& comm) {
   return run_collective(p, comm, "Scatterv", [&](Schedule& s) {
@@ -156,6 +163,13 @@ int scatterv(Process& p, const void* sendbuf, CountArray sendcounts, CountArray 
 int iscatterv(Process& p, const void* sendbuf, CountArray sendcounts, CountArray displs, Datatype& sendtype, void* recvbuf,
               Count recvcount, Datatype& recvtype, int root, Comm& comm, Request*& request) {
   return start_collective(p, comm, "Iscatterv", request, [&](Schedule& s) {
+    return make_scatterv(p, s, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  });
+}
+
+int scatterv_init(Process& p, const void* sendbuf, CountArray sendcounts, CountArray displs, Datatype& sendtype,
+                  void* recvbuf, Count recvcount, Datatype& recvtype, int root, Comm& comm, Info*, Request*& request) {
+  return init_collective(p, comm, "Scatterv_init", request, [&](Schedule& s) {
     return make_scatterv(p, s, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
   });
 }

@@ -87,12 +87,13 @@ bool done(const Step& step) {
 
 }  // namespace
 
-Schedule::Schedule(Process& p, Comm& comm, const char* name, const Group& members)
+Schedule::Schedule(Process& p, Comm& comm, const char* name, const Group& members, Context context)
     : p_(p),
       comm_(retain(&comm)),
       group_(retain(const_cast<Group*>(&members))),
       first_members_(members.members),
       self_(members.self),
+      context_(context),
       name_(name) {}
 
 Schedule::~Schedule() {
@@ -190,7 +191,7 @@ Step* Schedule::append(Step* step) {
 Step* Schedule::send(int peer, const Part& part) {
   auto* step = new (allocate(sizeof(SendStep))) SendStep;
   step->peer = member(peer);
-  step->number = p_.engine->reserve_send(comm_->collective, step->peer);
+  step->number = p_.engine->reserve_send(context_, step->peer);
   step->part = part;
   return append(step);
 }
@@ -198,7 +199,7 @@ Step* Schedule::send(int peer, const Part& part) {
 Step* Schedule::recv(int peer, const Part& part) {
   auto* step = new (allocate(sizeof(RecvStep))) RecvStep;
   step->peer = member(peer);
-  step->number = p_.engine->reserve_recv(comm_->collective, step->peer);
+  step->number = p_.engine->reserve_recv(context_, step->peer);
   step->part = part;
   return append(step);
 }
@@ -215,7 +216,7 @@ void Schedule::settle() {
 }
 
 void Schedule::copy(const Part& from, const Part& to) {
-  if (from.bytes != to.bytes) mismatch_ = {true, p_.engine->job().self.value, to.bytes, from.bytes};
+  if (from.bytes != to.bytes) mismatch_ = {true, true, p_.engine->job().self.value, to.bytes, from.bytes};
   const std::size_t bytes = std::min(from.bytes, to.bytes);
   if (bytes == 0) return;
   auto* step = new (allocate(sizeof(CopyStep))) CopyStep;
@@ -256,6 +257,25 @@ int Schedule::start() {
   return success;
 }
 
+int Schedule::restart() {
+  if (started_ || complete_) {
+    for (Step* step = first_operation_; step; step = step->next_operation) {
+      step->started = false;
+      if (step->kind == Step::Kind::send) {
+        auto& s = static_cast<SendStep&>(*step);
+        s.op = {};
+        s.number = p_.engine->reserve_send(context_, s.peer);
+      } else {
+        auto& r = static_cast<RecvStep&>(*step);
+        r.number = p_.engine->reserve_recv(context_, r.peer);
+      }
+    }
+    if (!mismatch_.listed) mismatch_ = {};
+    complete_ = false;
+  }
+  return start();
+}
+
 int Schedule::run() {
   if (refused_bytes_) return start();
   next_ = first_;
@@ -283,13 +303,13 @@ bool Schedule::run_step(Step& step) {
     case Step::Kind::send: {
       auto& s = static_cast<SendStep&>(step);
       s.started = true;
-      p_.engine->send_numbered(s.op, comm_->collective, s.peer, s.number, s.part.source());
+      p_.engine->send_numbered(s.op, context_, s.peer, s.number, s.part.source());
       return true;
     }
     case Step::Kind::recv: {
       auto& r = static_cast<RecvStep&>(step);
       r.started = true;
-      p_.engine->recv_numbered(r.op, comm_->collective, r.peer, r.number, r.part.sink());
+      p_.engine->recv_numbered(r.op, context_, r.peer, r.number, r.part.sink());
       return true;
     }
     case Step::Kind::wait:
@@ -319,7 +339,7 @@ void Schedule::note_received(const Step& step) {
   if (step.kind != Step::Kind::recv || mismatch_.wrong) return;
   const auto& r = static_cast<const RecvStep&>(step);
   if (r.op.bytes == r.part.bytes) return;
-  mismatch_ = {true, r.peer.value, r.part.bytes, r.op.bytes};
+  mismatch_ = {true, false, r.peer.value, r.part.bytes, r.op.bytes};
 }
 
 int Schedule::error() {

@@ -27,8 +27,11 @@ class Process;
 class Schedule final : public engine::Progressable {
  public:
   struct Step;
-  // `members`: whom peers of send and recv are ranks of; the messages go through comm's collective context.
-  Schedule(Process& p, Comm& comm, const char* name, const Group& members);
+  // `members`: whom peers of send and recv are ranks of; the messages go through `context`, comm's collective one if not
+  // said.
+  Schedule(Process& p, Comm& comm, const char* name, const Group& members, Context context);
+  Schedule(Process& p, Comm& comm, const char* name, const Group& members)
+      : Schedule(p, comm, name, members, comm.collective) {}
   Schedule(Process& p, Comm& comm, const char* name) : Schedule(p, comm, name, *comm.group) {}
   ~Schedule() override;
   Schedule(const Schedule&) = delete;
@@ -80,6 +83,7 @@ class Schedule final : public engine::Progressable {
 
   // ---- running it
   int start();     // reports what went wrong while it was made; runs what can run
+  int restart();   // complete, or started never: the same steps once more, with message numbers reserved anew
   bool progress() override;
   bool complete() const { return complete_; }
   int run();       // start and wait until it is complete; its error code
@@ -108,6 +112,7 @@ class Schedule final : public engine::Progressable {
   const Group* group_;   // one reference; at first the members
   std::span<const Rank> first_members_, more_members_;
   int self_;             // this process among them
+  Context context_;
   const char* name_;     // of the MPI function, without MPI_
   Step* first_ = nullptr;
   Step* last_ = nullptr;
@@ -131,6 +136,7 @@ class Schedule final : public engine::Progressable {
   bool complete_ = false;
   struct {
     bool wrong = false;
+    bool listed = false;  // found while the list was made: the arguments do not fit each other
     int peer = 0;
     std::size_t expected = 0, got = 0;
   } mismatch_;
