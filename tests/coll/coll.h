@@ -54,25 +54,28 @@ static MPI_Datatype layout(int with_gaps, int* stride) {
 static int form; /* how the next collective is called */
 
 /* Runs MPI_<Name>(...), or MPI_I<name>(..., &request) and its completion, or a persistent request of it, by turns. */
-#define COLLECTIVE(Name, iname, ...)                              \
-  do {                                                            \
-    MPI_Request request_;                                         \
-    switch (form++ % 3) {                                         \
-      case 0: OK(MPI_##Name(__VA_ARGS__)); break;                 \
-      case 1:                                                     \
-        OK(MPI_##iname(__VA_ARGS__, &request_));                  \
-        OK(MPI_Wait(&request_, MPI_STATUS_IGNORE));               \
-        CHECK(request_ == MPI_REQUEST_NULL);                      \
-        break;                                                    \
-      case 2:                                                     \
-        OK(MPI_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, &request_)); \
-        OK(MPI_Start(&request_));                                 \
-        OK(MPI_Wait(&request_, MPI_STATUS_IGNORE));               \
-        CHECK(request_ != MPI_REQUEST_NULL);                      \
-        OK(MPI_Request_free(&request_));                          \
-        break;                                                    \
-    }                                                             \
+#define BY_TURNS(call, nonblocking, persistent, ...)            \
+  do {                                                          \
+    MPI_Request request_;                                       \
+    switch (form++ % 3) {                                       \
+      case 0: OK(call(__VA_ARGS__)); break;                     \
+      case 1:                                                   \
+        OK(nonblocking(__VA_ARGS__, &request_));                \
+        OK(MPI_Wait(&request_, MPI_STATUS_IGNORE));             \
+        CHECK(request_ == MPI_REQUEST_NULL);                    \
+        break;                                                  \
+      case 2:                                                   \
+        OK(persistent(__VA_ARGS__, MPI_INFO_NULL, &request_));  \
+        OK(MPI_Start(&request_));                               \
+        OK(MPI_Wait(&request_, MPI_STATUS_IGNORE));             \
+        CHECK(request_ != MPI_REQUEST_NULL);                    \
+        OK(MPI_Request_free(&request_));                        \
+        break;                                                  \
+    }                                                           \
   } while (0)
+#define COLLECTIVE(Name, iname, ...) BY_TURNS(MPI_##Name, MPI_##iname, MPI_##Name##_init, __VA_ARGS__)
+/* The large-count forms. */
+#define COLLECTIVE_C(Name, iname, ...) BY_TURNS(MPI_##Name##_c, MPI_##iname##_c, MPI_##Name##_init_c, __VA_ARGS__)
 
 /* The world, the world in reverse order, halves, and a communicator of one. */
 static void on_communicators(void (*test)(MPI_Comm comm)) {

@@ -7,17 +7,21 @@
 namespace hf::mpi {
 namespace {
 
-// Addresses as numbers: those of MPI_BOTTOM with absolute displacements are no places in an object.
-const void* place(const void* buffer, Count displacement) {
-  return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(buffer) +
-                                       static_cast<std::uintptr_t>(displacement));
+// The address `n` times `step` behind the buffer. As numbers that wrap: with MPI_BOTTOM displacements are addresses, and of
+// types without data there may be more elements than addresses.
+const void* place(const void* buffer, Count n, Count step = 1) {
+  const auto distance = static_cast<std::uintptr_t>(n) * static_cast<std::uintptr_t>(step);
+  return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(buffer) + distance);
 }
 
 }  // namespace
 
 Part* uniform_blocks(Schedule& s, const void* buffer, Count count, const Datatype& type, int n) {
   auto* blocks = s.array<Part>(n);
-  for (int i = 0; i < n; ++i) blocks[i] = Part::of(place(buffer, i * count * type.extent), count, type);
+  for (int i = 0; i < n; ++i) {
+    const auto first = static_cast<Count>(static_cast<std::uintptr_t>(i) * static_cast<std::uintptr_t>(count));
+    blocks[i] = Part::of(place(buffer, first, type.extent), count, type);
+  }
   return blocks;
 }
 
@@ -26,7 +30,7 @@ Part* vector_blocks(Schedule& s, const void* buffer, const CountArray& counts, c
   auto* blocks = s.array<Part>(n);
   for (int i = 0; i < n; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    blocks[i] = Part::of(place(buffer, displs[at] * type.extent), counts[at], type);
+    blocks[i] = Part::of(place(buffer, displs[at], type.extent), counts[at], type);
   }
   return blocks;
 }

@@ -29,7 +29,8 @@ std::byte* scratch_take(std::size_t bytes) {
     kept_bytes -= size;
     return reinterpret_cast<std::byte*>(block);
   }
-  void* block = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  // Of a type with wide gaps little is touched.
+  void* block = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return block == MAP_FAILED ? nullptr : static_cast<std::byte*>(block);
 }
 
