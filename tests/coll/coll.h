@@ -79,9 +79,12 @@ static int form; /* how the next collective is called */
 
 /* The world, the world in reverse order, halves, and a communicator of one. */
 static void on_communicators(void (*test)(MPI_Comm comm)) {
+  static int first_form; /* the same on all ranks, which may have made different numbers of calls on smaller ones */
   MPI_Comm comm;
+  form = first_form++;
   test(MPI_COMM_WORLD);
   OK(MPI_Comm_split(MPI_COMM_WORLD, 0, world_size - world_rank, &comm));
+  form = first_form++;
   test(comm);
   OK(MPI_Comm_free(&comm));
   OK(MPI_Comm_split(MPI_COMM_WORLD, world_rank >= (world_size + 1) / 2, 0, &comm));

@@ -203,7 +203,7 @@ static void all(MPI_Comm comm) {
   OK(MPI_Op_create(add_gapped, 1, &unordered));
   static const int lengths[] = {0, 1, 7, 100, 2500, 17001};
   for (int s = 0; s < 6; ++s) {
-    for (int in_place = 0; in_place < 2; ++in_place) {
+    for (int in_place = 0; in_place < 2; ++in_place, ++form) {
       int n = lengths[s];
       in_order(comm, type, ordered, n, in_place);
       int_sum(comm, n, in_place);
