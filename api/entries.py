@@ -267,7 +267,8 @@ def convert(function):
 def call_name(function):
     small = f'"MPI_{function.name}"'
     name = f'form<N>({small}, "MPI_{function.name}_c")' if function.large else small
-    return name + (", anytime" if function.anytime else "")
+    tags = [tag for tag in ("anywhere", "anytime") if getattr(function, tag)]
+    return name + (", " + "_".join(tags) if tags else "")
 
 
 def template_parameters(function):

@@ -128,6 +128,7 @@ class Function:
     result: str = ""  # "": int, an error code
     large: bool = False  # has a large-count form, named with _c
     anytime: bool = False  # may be called before MPI_Init and after MPI_Finalize
+    anywhere: bool = False  # may be called by any thread, whatever the level of thread support
     alias: str = ""  # implemented by another function's implementation
     implemented: bool = True
     front: bool = False  # the front end answers by itself
@@ -181,7 +182,7 @@ def parse_flags(text):
         word, _, rest = flag.partition(" ")
         if word == "->":
             fields["result"] = rest
-        elif word in ("large", "anytime", "front", "form"):
+        elif word in ("large", "anytime", "anywhere", "front", "form"):
             fields[word] = True
         elif word == "none":
             fields["implemented"] = False

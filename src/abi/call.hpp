@@ -25,16 +25,25 @@ constexpr const char* form(const char* small, const char* large) {
 
 struct Anytime {};  // of a function that may be called before MPI_Init and after MPI_Finalize
 inline constexpr Anytime anytime{};
+struct Anywhere {  // of one that any thread may call: from another than the main one it does not count as a call
+  bool anytime;
+};
+inline constexpr Anywhere anywhere{false}, anywhere_anytime{true};
 
 template <class Abi>
 class Call {
  public:
   explicit Call(const char* function) : function_(function) {
     if (p.phase != mpi::Process::Phase::initialized) [[unlikely]] called_outside(p, function);
-    p.engine->enter_call();
+    p.begin_call(function);
   }
   Call(const char* function, Anytime) : function_(function) {
-    if (p.phase == mpi::Process::Phase::initialized) p.engine->enter_call();
+    if (p.phase == mpi::Process::Phase::initialized) p.begin_call(function);
+  }
+  Call(const char* function, Anywhere where) : function_(function) {
+    const bool initialized = p.phase == mpi::Process::Phase::initialized;
+    if (!initialized && !where.anytime) called_outside(p, function);
+    if (initialized && p.on_main_thread()) p.begin_call(function);
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;

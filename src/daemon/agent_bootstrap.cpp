@@ -148,9 +148,15 @@ void Agent::on_told(int number, BootstrapKind kind, Bytes payload) {
     if (!read_struct(payload, at)) return;
     event(EventKind::caught_up, rank, {at.call, at.messages_replayed, at.sends_suppressed, at.determinants});
   } else if (kind == BootstrapKind::unprotect) {
-    wire::RankName name;
-    if (!read_struct(payload, name) || name.rank < 0 || name.rank >= job_.rank_count()) return;
-    event(EventKind::unprotect, rank, {static_cast<std::uint64_t>(name.rank)});
+    wire::Unprotect what;
+    if (!read_struct(payload, what) || what.rank < 0 || what.rank >= job_.rank_count()) return;
+    if (what.rank == number) {  // at once: it may die before the head has told all boards
+      rank.unprotected = true;
+      rank.unprotected_by = what.reason;
+    }
+    std::string function = one_line(payload);
+    event(EventKind::unprotect, rank, {static_cast<std::uint64_t>(what.rank), static_cast<std::uint64_t>(what.reason)},
+          bytes_of(function));
   } else if (kind == BootstrapKind::forget) {
     wire::RankName name;
     if (!read_struct(payload, name) || name.rank < 0 || name.rank >= job_.rank_count()) return;

@@ -4,6 +4,7 @@
 
 #include "daemon/agent.hpp"
 #include "daemon/foreign_mpi.hpp"
+#include "daemon/unprotected.hpp"
 #include "os/clock.hpp"
 #include "os/process.hpp"
 
@@ -183,10 +184,8 @@ void Agent::judge_signal(LocalRank& rank, int signal) {
     return end(fmt::format("rank {} was killed by {} before any rank called MPI_Init", rank.rank, name));
   }
   if (rank.unprotected) {
-    return end(
-        fmt::format("rank {} was killed by {}, and was unprotected: the message logs for it had been given up for "
-                    "lack of room (--log-memory, --log-disk)",
-                    rank.rank, name));
+    return end(fmt::format("rank {} was killed by {}, and was unprotected: {}", rank.rank, name,
+                           why_unprotected(rank.unprotected_by)));
   }
   switch (rank.crash_rule.on_death(signal, call)) {
     case CrashRule::Verdict::faulty:

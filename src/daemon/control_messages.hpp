@@ -85,7 +85,7 @@ enum class EventKind : std::uint32_t {
   diverged,   // not fatal; text
   counters,   // of an incarnation that ended: Counters follow as text bytes
   exhausted,  // its log memory and disk are full; a, b: the limits
-  unprotect,  // its logs being full, it gives up those for rank a: that rank is unprotected
+  unprotect,  // rank a is unprotected; b: wire::UnprotectReason; text: an MPI function, where the reason is threads
 };
 struct Event {
   EventKind kind{};

@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "daemon/report.hpp"
+#include "daemon/unprotected.hpp"
 #include "os/clock.hpp"
 #include "os/process.hpp"
 
@@ -41,9 +42,9 @@ Head::Head(RunOptions options)
              [this](int rank) { agents_.channel(job_.node_of(rank)).send(ControlKind::kill_rank, RankOnly{rank}); }),
       nodes_(static_cast<std::size_t>(job_.node_count)),
       rank_over_(static_cast<std::size_t>(job_.rank_count())),
-      rank_unprotected_(static_cast<std::size_t>(job_.rank_count())),
       rank_initialized_(static_cast<std::size_t>(job_.rank_count())),
-      node_gone_(static_cast<std::size_t>(job_.node_count)) {}
+      node_gone_(static_cast<std::size_t>(job_.node_count)),
+      rank_unprotected_(static_cast<std::size_t>(job_.rank_count())) {}
 
 void Head::greet() {
   if (!options_.without_effect.empty()) {
@@ -210,7 +211,7 @@ void Head::on_rank_event(const Event& event, Bytes text) {
       if (!exit_code_) output_.say(fmt::format("{}; the job ends", text_of(text)));
       return end(static_cast<int>(event.a), grace_ms);
     case EventKind::unprotect:
-      return on_unprotect(event);
+      return on_unprotect(event, text_of(text));
     default:
       return on_note(event, text);
   }
@@ -232,19 +233,26 @@ void Head::on_note(const Event& event, Bytes text) {
 
 // Its agent had not yet heard that nobody keeps a log for it any more, and has started it again.
 void Head::on_unprotected_death(int rank) {
-  output_.say(fmt::format("rank {} was killed, and was unprotected: the message logs for it had been given up for lack of "
-                          "room (--log-memory, --log-disk); the job ends",
-                          rank));
+  const auto reason = *rank_unprotected_[static_cast<std::size_t>(rank)];
+  output_.say(fmt::format("rank {} was killed, and was unprotected: {}; the job ends", rank, why_unprotected(reason)));
   end(128 + SIGKILL, grace_ms);
 }
 
-void Head::on_unprotect(const Event& event) {
+void Head::on_unprotect(const Event& event, std::string_view function) {
   if (event.a >= rank_unprotected_.size() || rank_unprotected_[event.a]) return;
-  rank_unprotected_[event.a] = true;
-  output_.say(
-      fmt::format("rank {} is unprotected from now on, its death would end the job: the message log of rank {} is "
-                  "full (raise --log-memory or --log-disk)",
-                  event.a, event.rank));
+  const auto reason = static_cast<wire::UnprotectReason>(event.b);
+  rank_unprotected_[event.a] = reason;
+  if (reason == wire::UnprotectReason::log_full) {
+    output_.say(
+        fmt::format("rank {} is unprotected from now on, its death would end the job: the message log of rank {} is "
+                    "full (raise --log-memory or --log-disk)",
+                    event.a, event.rank));
+  } else if (!std::exchange(threads_told_, true)) {  // the other ranks run the same program
+    output_.say(
+        fmt::format("rank {} is unprotected from now on, its death would end the job: a second thread of it has called "
+                    "{}, and in which order threads call MPI is not recorded; other ranks alike stand in the report",
+                    event.a, function));
+  }
   BoardChange change{static_cast<std::int32_t>(event.a)};
   change.unprotected = 1;
   agents_.send_all(ControlKind::board, change);

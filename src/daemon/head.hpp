@@ -27,7 +27,7 @@ class Head {
   void on_event(Bytes payload);
   void on_rank_event(const Event& event, Bytes text);
   void on_note(const Event& event, Bytes text);
-  void on_unprotect(const Event& event);
+  void on_unprotect(const Event& event, std::string_view function);
   void on_unprotected_death(int rank);
   void publish(const Event& event, wire::RankState state, std::uint64_t address_and_port);
   void end(int exit_code, std::uint32_t grace_ms);
@@ -48,7 +48,9 @@ class Head {
   KillPlan kills_;
   std::vector<wire::NodeEntry> nodes_;
   int ready_ = 0;
-  std::vector<bool> rank_over_, rank_unprotected_, rank_initialized_, node_gone_;
+  std::vector<bool> rank_over_, rank_initialized_, node_gone_;
+  std::vector<std::optional<wire::UnprotectReason>> rank_unprotected_;
+  bool threads_told_ = false;  // that a rank is unprotected since several threads call MPI
   int ranks_over_ = 0, ranks_initialized_ = 0, nodes_gone_ = 0;
   bool mpi_job_announced_ = false;
   bool ending_ = false, ended_ = false, interrupted_ = false;

@@ -12,6 +12,7 @@
 #include "daemon/rank_stdio.hpp"
 #include "os/event_loop.hpp"
 #include "os/unique_fd.hpp"
+#include "wire/bootstrap.hpp"
 
 namespace hf::daemon {
 
@@ -40,7 +41,8 @@ struct LocalRank {
   std::optional<int> mpi_status;
   bool initialized = false, finalized = false;
   bool exhausted_told = false;
-  bool unprotected = false;        // nobody keeps a log for it any more
+  bool unprotected = false;        // nobody keeps a log for it any more, or it cannot be repeated
+  wire::UnprotectReason unprotected_by = wire::UnprotectReason::log_full;
   bool kill_when_started = false;  // an injected kill came while it was not running
 
   std::string foreign_library;  // another MPI that it has loaded

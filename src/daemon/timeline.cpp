@@ -1,5 +1,7 @@
 #include "daemon/timeline.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -59,6 +61,9 @@ void Timeline::on_event(const Event& event, Bytes text) {
       break;
     case EventKind::unprotect:
       if (event.a < ranks_.size()) ranks_[event.a].unprotected = true;
+      if (event.b == static_cast<std::uint64_t>(wire::UnprotectReason::threads)) {
+        notes_.push_back({event.time_ns, event.rank, fmt::format("unprotected: a second thread called {}", text_of(text))});
+      }
       break;
     case EventKind::exhausted:
     case EventKind::listening:

@@ -54,8 +54,8 @@ void EngineImpl::make_room() {
     abort(1, "neither memory nor disk is left for logs, and no receiver's log can be given up; raise --log-memory or --log-disk");
   }
   if (largest && largest != asked_unprotect_ && (!waiting || now - no_room_since_ > room_patience_ns)) {
-    wire::RankName name{largest->rank.value};
-    agent->tell(wire::BootstrapKind::unprotect, name);
+    wire::Unprotect what{largest->rank.value, wire::UnprotectReason::log_full};
+    agent->tell(wire::BootstrapKind::unprotect, what);
     asked_unprotect_ = largest;
     no_room_since_ = now;
   }

@@ -17,6 +17,7 @@ Result<std::unique_ptr<Engine>> Engine::join() {
 
 const JobMap& Engine::job() const { return impl_->job; }
 void Engine::enter_call() { impl_->enter_call(); }
+void Engine::declare_unprotected(std::string_view function) { impl_->declare_unprotected(function); }
 std::uint64_t Engine::call_number() const { return impl_->call; }
 
 void Engine::open_context(Context context) { impl_->contexts.find(context); }

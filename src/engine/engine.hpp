@@ -1,5 +1,5 @@
 // The engine of one rank: joins matching, message logging and replay to the rails, the clock and the agent.
-// One object per process, made in MPI_Init. Not thread-safe: one thread calls MPI (FUNNELED).
+// One object per process, made in MPI_Init. Not thread-safe: one thread at a time calls MPI (SERIALIZED).
 //
 // Ranks are job-wide numbers everywhere in this interface; communicator ranks are the business of mpi/.
 #pragma once
@@ -38,6 +38,9 @@ class Engine {
   // ---- every MPI call of the program begins here, once (counts the call; fault injection)
   void enter_call();
   std::uint64_t call_number() const;
+  // A second thread calls MPI, for the first time and in `function`: what the threads do in which order is not recorded, so
+  // that this rank's death ends the job from now on, which the user is told. Does not return while this is a replay.
+  void declare_unprotected(std::string_view function);
 
   // ---- contexts. A frame for a context that is not open is held; for a closed one dropped.
   void open_context(Context context);

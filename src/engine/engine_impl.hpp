@@ -48,6 +48,7 @@ class EngineImpl {
   Result<> join();
   void finalize();
   void enter_call();
+  void declare_unprotected(std::string_view function);
   [[noreturn]] void abort(int exit_code, std::string_view reason);
 
   // send.cpp

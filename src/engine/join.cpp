@@ -104,6 +104,16 @@ Result<> EngineImpl::load_past() {
   return {};
 }
 
+void EngineImpl::declare_unprotected(std::string_view function) {
+  if (!logging) return;
+  if (!caught_up_) {
+    abort(1, fmt::format("a second thread called {} while this rank was being recovered: in which order threads call MPI is "
+                         "not recorded",
+                         function));
+  }
+  agent->tell(wire::BootstrapKind::unprotect, wire::Unprotect{job.self.value, wire::UnprotectReason::threads}, function);
+}
+
 void EngineImpl::enter_call() {
   ++call;
   segment::store_relaxed(control.header().call, call);

@@ -45,7 +45,7 @@ int start_process(Process& p, int level) {
   auto joined = engine::Engine::join();
   if (!joined) return p.explain(err_other, joined.error().text);
   p.engine = std::move(*joined);
-  p.main_thread = pthread_self();
+  p.main_thread = Process::this_thread();
   p.thread_level = level;
   const engine::JobMap& job = p.engine->job();
   std::vector<Rank> everyone;
@@ -61,8 +61,8 @@ int start_process(Process& p, int level) {
 // Programs seldom look at what is provided. Rank 0 speaks for all.
 void note_thread_level(Process& p, int required) {
   if (required <= p.thread_level || p.engine->job().self != Rank(0)) return;
-  p.engine->note(fmt::format("MPI_Init_thread: {} was asked for, MPI_THREAD_FUNNELED is provided: only the main thread may "
-                             "call MPI", required == thread_multiple ? "MPI_THREAD_MULTIPLE" : "MPI_THREAD_SERIALIZED"));
+  p.engine->note("MPI_Init_thread: MPI_THREAD_MULTIPLE was asked for, MPI_THREAD_SERIALIZED is provided: only one thread at a "
+                 "time may call MPI");
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ int init_thread(Process& p, int*, char***, int required, int& provided) {
       required != thread_multiple) {
     return p.explain(err_arg, fmt::format("{} is not one of the levels of thread support", required));
   }
-  if (int code = start_process(p, std::min(required, thread_funneled))) return code;
+  if (int code = start_process(p, std::min(required, thread_serialized))) return code;
   provided = p.thread_level;
   note_thread_level(p, required);
   return success;
@@ -114,7 +114,7 @@ int query_thread(Process& p, int& provided) {
 }
 
 int is_thread_main(Process& p, int& flag) {
-  flag = pthread_equal(p.main_thread, pthread_self()) != 0;
+  flag = p.on_main_thread();
   return success;
 }
 

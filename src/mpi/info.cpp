@@ -98,8 +98,10 @@ void complete_info_env(Process& p, int thread_level) {
   info.set("host", host);
   info.set("maxprocs", fmt::format("{}", p.engine->job().rank_count));
   info.set("soft", fmt::format("{}", p.engine->job().rank_count));
-  constexpr int funneled = 1024;
-  info.set("thread_level", thread_level < funneled ? "MPI_THREAD_SINGLE" : "MPI_THREAD_FUNNELED");
+  constexpr int funneled = 1024, serialized = 2048;
+  info.set("thread_level", thread_level < funneled     ? "MPI_THREAD_SINGLE"
+                           : thread_level < serialized ? "MPI_THREAD_FUNNELED"
+                                                       : "MPI_THREAD_SERIALIZED");
 }
 
 int info_create(Process&, Info*& info) {

@@ -2,7 +2,7 @@
 // blocks from mmap, not from the program's heap, so that the number of requests in flight, which differs between a run and
 // its replay, cannot shift the program's own memory (design section 6.2).
 //
-// One thread (FUNNELED): no locks. Blocks are never given back.
+// One thread at a time (SERIALIZED): no locks. Blocks are never given back.
 #pragma once
 #include <cstddef>
 #include <new>

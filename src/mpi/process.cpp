@@ -17,6 +17,11 @@ Process::Process() {
 
 Process::~Process() = default;
 
+void Process::note_second_thread(const char* function) {
+  if (std::exchange(second_thread_noted_, true)) return;
+  engine->declare_unprotected(function);
+}
+
 int Process::explain(int code, std::string text) {
   explanation_ = std::move(text);
   return code;

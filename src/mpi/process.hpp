@@ -1,8 +1,6 @@
 // The one process object: owns the engine and the predefined objects. Reached only from abi/; everything in mpi/ gets it
 // as its first argument.
 #pragma once
-#include <pthread.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -34,7 +32,7 @@ class Process {
   Comm* world = nullptr;  // from MPI_Init on
   Comm* self = nullptr;
   int thread_level = 0;      // MPI_THREAD_..., as provided
-  pthread_t main_thread{};   // the one that called MPI_Init
+  const void* main_thread = nullptr;  // the one that called MPI_Init, as this_thread() tells
 
   // Predefined objects that exist from the start.
   Errhandler errors_are_fatal, errors_abort, errors_return;
@@ -45,6 +43,16 @@ class Process {
   KeyvalTable keyvals;
   PredefinedAttributes predefined_attributes{};
   ErrorCodes error_codes;
+
+  // A thread's address: a register, so that each call may look at it.
+  static const void* this_thread() { return __builtin_thread_pointer(); }
+  bool on_main_thread() const { return this_thread() == main_thread; }
+  // Every MPI call of the program after MPI_Init begins here, once. Which thread calls next is not recorded: from the first
+  // call of a second thread on, this rank cannot be recovered (design section 6).
+  void begin_call(const char* function) {
+    if (!on_main_thread()) [[unlikely]] note_second_thread(function);
+    engine->enter_call();
+  }
 
   // Remembers one line about the error being returned, for the error handler's message; returns the code.
   int explain(int code, std::string text);
@@ -71,6 +79,8 @@ class Process {
   void drop_buried(Request* request);  // this one, which is done
 
  private:
+  [[gnu::cold]] void note_second_thread(const char* function);
+  bool second_thread_noted_ = false;
   std::string explanation_;
   Comm* blamed_ = nullptr;
   void drop_buried_at(std::size_t index);

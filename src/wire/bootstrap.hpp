@@ -9,7 +9,7 @@
 
 namespace hf::wire {
 
-inline constexpr std::uint32_t bootstrap_version = 1;
+inline constexpr std::uint32_t bootstrap_version = 2;
 inline constexpr const char* env_agent = "HOLDFAST_AGENT";  // abstract socket name, without the leading NUL
 inline constexpr const char* env_rank = "HOLDFAST_RANK";    // job-wide rank, decimal
 
@@ -32,8 +32,8 @@ enum class BootstrapKind : std::uint32_t {
   abort_job,        // rank tells agent: AbortJob, then text: MPI_Abort or a fatal error handler; the agent ends the job
   diverged,         // rank tells agent: Diverged, then text: the replay differs from the log
   caught_up,        // rank tells agent: CaughtUp: the last determinant was consumed
-  unprotect,        // rank tells agent: RankName: its logs are full; the job declares that rank unprotected (design rule
-                    //   6): board_unprotected on every node's board, one line for the user, its death ends the job
+  unprotect,        // rank tells agent: Unprotect, then text: the job declares that rank unprotected (design rule 6):
+                    //   board_unprotected on every node's board, one line for the user, its death ends the job
   forget,           // rank tells agent: RankName: of the ended incarnations' logs for that (unprotected) rank nothing is
                     //   needed any more; their memory may be given back
   note,             // rank tells agent: text, printed once by the launcher on stderr as "holdfast: rank R: text"
@@ -76,6 +76,14 @@ struct RankEntry {
 
 struct RankName {
   std::int32_t rank = 0;
+};
+
+// Why a rank is unprotected: log_full: the logs of the rank that tells are full, it gives up those for the named one;
+// threads: a second thread of the rank that tells, which is the named one, has called MPI, in the function that the text names.
+enum class UnprotectReason : std::uint32_t { log_full = 0, threads = 1 };
+struct Unprotect {
+  std::int32_t rank = 0;
+  UnprotectReason reason = UnprotectReason::log_full;
 };
 
 enum class SegmentKind : std::uint32_t { control = 0, log = 1 };

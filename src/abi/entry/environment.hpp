@@ -85,7 +85,7 @@ int finalize() {
 
 template <class Abi>
 int finalized(int* flag) {
-  Call<Abi> call("MPI_Finalized", anytime);
+  Call<Abi> call("MPI_Finalized", anywhere_anytime);
   call.address(flag, "flag");
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::finalized(call.p, *flag));
@@ -110,7 +110,7 @@ int get_hw_resource_info(typename Abi::Info* hw_info) {
 
 template <class Abi>
 int get_library_version(char* version, int* resultlen) {
-  Call<Abi> call("MPI_Get_library_version", anytime);
+  Call<Abi> call("MPI_Get_library_version", anywhere_anytime);
   call.address(resultlen, "resultlen");
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::get_library_version(call.p, version, *resultlen));
@@ -126,7 +126,7 @@ int get_processor_name(char* name, int* resultlen) {
 
 template <class Abi>
 int get_version(int* version, int* subversion) {
-  Call<Abi> call("MPI_Get_version", anytime);
+  Call<Abi> call("MPI_Get_version", anywhere_anytime);
   call.address(version, "version");
   call.address(subversion, "subversion");
   if (call.bad()) [[unlikely]] return call.refuse();
@@ -262,7 +262,7 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
 
 template <class Abi>
 int initialized(int* flag) {
-  Call<Abi> call("MPI_Initialized", anytime);
+  Call<Abi> call("MPI_Initialized", anywhere_anytime);
   call.address(flag, "flag");
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::initialized(call.p, *flag));
@@ -270,7 +270,7 @@ int initialized(int* flag) {
 
 template <class Abi>
 int is_thread_main(int* flag) {
-  Call<Abi> call("MPI_Is_thread_main");
+  Call<Abi> call("MPI_Is_thread_main", anywhere);
   call.address(flag, "flag");
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::is_thread_main(call.p, *flag));
@@ -284,7 +284,7 @@ int pcontrol(int level) {
 
 template <class Abi>
 int query_thread(int* provided) {
-  Call<Abi> call("MPI_Query_thread");
+  Call<Abi> call("MPI_Query_thread", anywhere);
   call.address(provided, "provided");
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::query_thread(call.p, *provided));

@@ -2,7 +2,7 @@
 // flight, which differs between a run and its replay, cannot shift the program's own memory (design section 6.2). Blocks
 // are powers of two and are kept for reuse: a copy into fresh pages costs many times one into warm pages.
 //
-// One thread (FUNNELED).
+// One thread at a time (SERIALIZED).
 #pragma once
 #include <cstddef>
 

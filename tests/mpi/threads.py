@@ -1,0 +1,72 @@
+"""threads.py --build BUILD --program PATH: a rank of which a second thread calls MPI is unprotected from then on, which is said once and
+stands in the report (design section 6); what any thread may ask at any time does not count."""
+
+import argparse
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "recovery"))
+import jobs  # noqa: E402
+
+SAID = "is unprotected from now on, its death would end the job: a second thread of it has called MPI_Sendrecv"
+RANKS = 3
+
+
+class Threads(unittest.TestCase):
+    def job(self, *words, ranks=RANKS, **options):
+        return jobs.run(BUILD, ranks, [PROGRAM, *words], timeout_s=60, **options)
+
+    def expect(self, outcome, code, unprotected, said):
+        text = f"{outcome.shell_line()}\n{outcome.stderr}"
+        self.assertEqual(outcome.exit_code, code, text)
+        self.assertEqual([r["unprotected"] for r in outcome.report["ranks"]], unprotected, text)
+        self.assertEqual(outcome.stderr.count(SAID), said, text)
+
+    def test_by_turns(self):
+        for nodes in (1, 3):
+            outcome = self.job("turns", nodes=nodes)
+            self.expect(outcome, 0, [True] * RANKS, 1)
+            notes = [note["text"] for note in outcome.report["notes"] if "a second thread called" in note["text"]]
+            self.assertEqual(len(notes), RANKS)
+        alone = self.job("turns", options=["--protocol", "none"])
+        self.expect(alone, 0, [False] * RANKS, 0)
+        self.assertEqual(alone.stdout, outcome.stdout)
+
+    def test_questions_do_not_count(self):
+        for nodes in (1, 3):
+            calm = self.job("queries", nodes=nodes)
+            self.expect(calm, 0, [False] * RANKS, 0)
+            killed = self.job("queries", nodes=nodes, inject=["kill:rank=1,call=70"])
+            self.expect(killed, 0, [False] * RANKS, 0)
+            self.assertEqual(killed.kills, 1)
+            self.assertEqual(killed.stdout, calm.stdout)
+
+    def test_death_before_the_second_thread_calls_is_survived(self):
+        calm = self.job("turns")
+        killed = self.job("turns", inject=["kill:rank=1,call=20"])
+        self.expect(killed, 0, [True] * RANKS, 1)
+        self.assertEqual(killed.kills, 1)
+        self.assertEqual(killed.stdout, calm.stdout)
+
+    def test_death_after_that_ends_the_job_by_name(self):
+        for nodes in (1, 3):
+            outcome = self.job("turns", nodes=nodes, inject=["kill:rank=1,call=80"])
+            self.assertEqual(outcome.exit_code, 137, outcome.stderr)
+            self.assertIn("rank 1 was killed by SIGKILL, and was unprotected: several of its threads", outcome.stderr)
+
+    def test_a_second_thread_during_a_recovery_ends_the_job(self):
+        with tempfile.TemporaryDirectory() as directory:
+            outcome = self.job("again", str(Path(directory) / "file"), ranks=1, inject=["kill:rank=0,call=30"])
+        self.assertEqual(outcome.exit_code, 1, outcome.stderr)
+        self.assertIn("a second thread called MPI_Sendrecv while this rank was being recovered", outcome.stderr)
+
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--build", required=True)
+parser.add_argument("--program", required=True)
+given = parser.parse_args()
+BUILD, PROGRAM = Path(given.build).resolve(), Path(given.program).resolve()
+unittest.main(argv=[sys.argv[0]])
