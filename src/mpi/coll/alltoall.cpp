@@ -1,8 +1,7 @@
 // Alltoall, alltoallv and alltoallw.
-#include <fmt/format.h>
-
 #include "mpi/api.hpp"
 #include "mpi/coll/algorithms.hpp"
+#include "mpi/coll/blocks.hpp"
 #include "mpi/coll/check.hpp"
 #include "mpi/coll/inter.hpp"
 #include "mpi/coll/run.hpp"
@@ -37,14 +36,6 @@ const Part* packed_copy(Schedule& s, const Part* blocks) {
   return out;
 }
 
-Part* uniform_blocks(Schedule& s, const void* buffer, Count count, const Datatype& type) {
-  auto* blocks = s.array<Part>(s.size());
-  for (int i = 0; i < s.size(); ++i) {
-    blocks[i] = Part::of(static_cast<const std::byte*>(buffer) + i * count * type.extent, count, type);
-  }
-  return blocks;
-}
-
 int make_alltoall(Process& p, Schedule& s, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
                   Count recvcount, Datatype& recvtype, Comm& comm) {
   const bool placed = sendbuf == in_place;
@@ -56,21 +47,11 @@ int make_alltoall(Process& p, Schedule& s, const void* sendbuf, Count sendcount,
     s.keep(sendtype);
   }
   s.keep(recvtype);
-  const Part* in = uniform_blocks(s, recvbuf, recvcount, recvtype);
-  const Part* out = placed ? packed_copy(s, in) : uniform_blocks(s, sendbuf, sendcount, sendtype);
+  const Part* in = uniform_blocks(s, recvbuf, recvcount, recvtype, s.size());
+  const Part* out = placed ? packed_copy(s, in) : uniform_blocks(s, sendbuf, sendcount, sendtype, s.size());
   if (comm.is_inter()) list_inter_exchange(s, out, in);
   else list_alltoall(s, out, in, in[0].bytes);
   return success;
-}
-
-Part* vector_blocks(Schedule& s, const void* buffer, const CountArray& counts, const CountArray& displs,
-                    const Datatype& type) {
-  auto* blocks = s.array<Part>(s.size());
-  for (int i = 0; i < s.size(); ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    blocks[i] = Part::of(static_cast<const std::byte*>(buffer) + displs[at] * type.extent, counts[at], type);
-  }
-  return blocks;
 }
 
 int make_alltoallv(Process& p, Schedule& s, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
@@ -85,45 +66,25 @@ int make_alltoallv(Process& p, Schedule& s, const void* sendbuf, CountArray send
   }
   if (!placed) s.keep(sendtype);
   s.keep(recvtype);
-  const Part* in = vector_blocks(s, recvbuf, recvcounts, rdispls, recvtype);
-  const Part* out = placed ? packed_copy(s, in) : vector_blocks(s, sendbuf, sendcounts, sdispls, sendtype);
+  const Part* in = vector_blocks(s, recvbuf, recvcounts, rdispls, recvtype, s.size());
+  const Part* out = placed ? packed_copy(s, in) : vector_blocks(s, sendbuf, sendcounts, sdispls, sendtype, s.size());
   list_blocks(s, out, in);
   return success;
 }
 
 using Types = std::span<Datatype* const>;
 
-// One side of alltoallw, whose displacements are in bytes.
-int typed_blocks(Process& p, Schedule& s, const char* what, const void* buffer, const CountArray& counts,
-                 const CountArray& displs, Types types, Part*& blocks) {
-  if (!counts || !displs || types.size() != static_cast<std::size_t>(s.size())) {
-    return p.explain(err_arg, fmt::format("the {} counts, displacements or types are a null pointer", what));
-  }
-  for (int i = 0; i < s.size(); ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const auto* start = static_cast<const std::byte*>(buffer) + displs[at];
-    if (int code = check_blocks(p, what, start, counts[at], *types[at], 1)) return code;
-  }
-  blocks = s.array<Part>(s.size());
-  for (int i = 0; i < s.size(); ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    blocks[i] = Part::of(static_cast<const std::byte*>(buffer) + displs[at], counts[at], *types[at]);
-    s.keep(*types[at]);
-  }
-  return success;
-}
-
 int make_alltoallw(Process& p, Schedule& s, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Types sendtypes,
                    void* recvbuf, CountArray recvcounts, CountArray rdispls, Types recvtypes) {
   Part *in = nullptr, *out = nullptr;
   if (int code = choose_blocks(p, s, sendbuf)) return code;
   if (int code = check_in_place(p, "receive", recvbuf)) return code;
-  if (int code = typed_blocks(p, s, "receive", recvbuf, recvcounts, rdispls, recvtypes, in)) return code;
+  if (int code = typed_blocks(p, s, "receive", recvbuf, recvcounts, rdispls, recvtypes, s.size(), in)) return code;
   if (sendbuf == in_place) {
     list_blocks(s, packed_copy(s, in), in);
     return success;
   }
-  if (int code = typed_blocks(p, s, "send", sendbuf, sendcounts, sdispls, sendtypes, out)) return code;
+  if (int code = typed_blocks(p, s, "send", sendbuf, sendcounts, sdispls, sendtypes, s.size(), out)) return code;
   list_blocks(s, out, in);
   return success;
 }
