@@ -21,6 +21,7 @@ std::size_t at(int i) {
 
 // Processes of the grid, or an error when it does not fit the communicator. No dimensions: one process.
 int count_grid(Process& p, const Comm& comm, int ndims, const int* dims, int& nodes) {
+  if (int code = check_intra(p, comm)) return code;
   if (ndims > 0 && !dims) return p.explain(err_arg, "dims is a null pointer");
   Count product = 1;
   for (int i = 0; i < ndims; ++i) {

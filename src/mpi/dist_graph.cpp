@@ -123,6 +123,7 @@ int dist_graph_create_adjacent(Process& p, Comm& comm, int indegree, const int* 
                                int outdegree, const int* destinations, const int* destweights, Info*, int,
                                Comm*& newcomm) {
   newcomm = nullptr;
+  if (int code = check_intra(p, comm)) return code;
   if (int code = check_ranks(p, comm, "sources", indegree, sources)) return code;
   if (int code = check_ranks(p, comm, "destinations", outdegree, destinations)) return code;
   if (int code = check_weights(p, "sourceweights", indegree, sourceweights)) return code;
@@ -142,6 +143,7 @@ int dist_graph_create_adjacent(Process& p, Comm& comm, int indegree, const int* 
 int dist_graph_create(Process& p, Comm& comm, int n, const int* sources, const int* degrees, const int* destinations,
                       const int* weights, Info*, int, Comm*& newcomm) {
   newcomm = nullptr;
+  if (int code = check_intra(p, comm)) return code;
   if (int code = check_ranks(p, comm, "sources", n, sources)) return code;
   if (n > 0 && !degrees) return p.explain(err_arg, "degrees is a null pointer");
   Count edges = 0;

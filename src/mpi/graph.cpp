@@ -15,6 +15,7 @@ namespace {
 using Kind = Topology::Kind;
 
 int check_graph(Process& p, const Comm& comm, int nnodes, const int* index, const int* edges) {
+  if (int code = check_intra(p, comm)) return code;
   if (nnodes < 0) return p.explain(err_arg, fmt::format("nnodes is {}, it must not be negative", nnodes));
   if (nnodes > comm.size()) {
     return p.explain(err_arg,

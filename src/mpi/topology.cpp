@@ -32,6 +32,11 @@ const Topology* topology_of(Process& p, const Comm& comm, Topology::Kind kind) {
   return nullptr;
 }
 
+int check_intra(Process& p, const Comm& comm) {
+  if (!comm.is_inter()) return success;
+  return p.explain(err_comm, "an intercommunicator can have no topology");
+}
+
 int out_degree(const Comm& comm) {
   return comm.topology ? static_cast<int>(comm.topology->destinations.size()) : 0;
 }

@@ -43,6 +43,9 @@ const Topology* topology_of(Process& p, const Comm& comm, Topology::Kind kind);
 int out_degree(const Comm& comm);
 int in_degree(const Comm& comm);
 
+// MPI_ERR_COMM, with an explanation, for an intercommunicator, which can have no topology (8.4).
+int check_intra(Process& p, const Comm& comm);
+
 // The first n processes of the communicator, of which this one is; for graphs and grids smaller than it.
 Group* first_members(const Comm& comm, int n);
 

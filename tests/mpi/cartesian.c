@@ -166,10 +166,30 @@ static void errors(void) {
   OK(MPI_Comm_free(&comm));
 }
 
+/* Between two groups there is no topology. */
+static void between_groups(void) {
+  if (world_size < 2) return;
+  const int upper = world_rank > 0, dims = 1, index = 0;
+  MPI_Comm half, inter, made;
+  OK(MPI_Comm_split(MPI_COMM_WORLD, upper, 0, &half));
+  OK(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, !upper, 3, &inter));
+  OK(MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN));
+  FAILS(MPI_ERR_COMM, MPI_Cart_create(inter, 1, &dims, &dims, 0, &made));
+  FAILS(MPI_ERR_COMM, MPI_Graph_create(inter, 1, &index, &index, 0, &made));
+  FAILS(MPI_ERR_COMM, MPI_Dist_graph_create(inter, 0, &index, &index, &index, &index, MPI_INFO_NULL, 0, &made));
+  FAILS(MPI_ERR_COMM, MPI_Dist_graph_create_adjacent(inter, 0, &index, &index, 0, &index, &index, MPI_INFO_NULL, 0, &made));
+  int status;
+  OK(MPI_Topo_test(inter, &status));
+  CHECK_INT(MPI_UNDEFINED, status);
+  OK(MPI_Comm_free(&inter));
+  OK(MPI_Comm_free(&half));
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   grids();
   smaller();
   errors();
+  between_groups();
   return end();
 }
