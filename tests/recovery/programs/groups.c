@@ -72,7 +72,7 @@ static void exchange(MPI_Comm inter, int remote_size) {
   free(requests);
 }
 
-/* Some of the collectives in both directions; one is waited for by tests. */
+/* Some of the collectives in both directions; one is waited for by tests, one started again and again. */
 static void collectives(MPI_Comm inter, int rank, int remote_size, int first) {
   long mine = (long)(state % 65537), sum, all[64];
   int flag = 0, root = first ? (rank == 0 ? MPI_ROOT : MPI_PROC_NULL) : 0;
@@ -83,6 +83,14 @@ static void collectives(MPI_Comm inter, int rank, int remote_size, int first) {
   MPI_Iallgather(&mine, 1, MPI_LONG, all, 1, MPI_LONG, inter, &request);
   while (!flag) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
   for (int i = 0; i < remote_size; ++i) mix((uint64_t)all[i]);
+  MPI_Allreduce_init(&mine, &sum, 1, MPI_LONG, MPI_BXOR, inter, MPI_INFO_NULL, &request);
+  for (int i = 0; i < 2; ++i) {
+    mine += 4 + i;
+    MPI_Start(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    mix((uint64_t)sum);
+  }
+  MPI_Request_free(&request);
   MPI_Bcast(&told, 1, MPI_LONG, root, inter);
   mix((uint64_t)told);
   MPI_Reduce(&mine, &sum, 1, MPI_LONG, MPI_MAX, root, inter);
