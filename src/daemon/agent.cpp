@@ -114,9 +114,11 @@ Result<> Agent::prepare() {
   Result<Board> board = Board::create(job_.rank_count());
   if (!board) return std::unexpected(board.error());
   board_ = std::move(*board);
+  std::uint64_t local_ranks = 0;
+  for (int number = 0; number < job_.rank_count(); ++number) local_ranks += job_.node_of(number) == ticket_.node;
   segments_ = std::make_unique<SegmentStore>(
       job_.rank_count(), SegmentLimits{job_.log_memory_bytes, job_.log_disk_bytes, job_.log_directory,
-                                       choose_segment_bytes(job_.log_memory_bytes)});
+                                       choose_segment_bytes(job_.log_memory_bytes), job_.log_ready_bytes * local_ranks});
   if (Result<> opened = bootstrap_.open(); !opened) return opened;
   if (Result<> served = serve_logs(); !served) return served;
   for (int number = 0; number < job_.rank_count(); ++number) {

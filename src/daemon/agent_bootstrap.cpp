@@ -80,8 +80,10 @@ wire::Welcome Agent::welcome(int number) {
   out.node_count = job_.node_count;
   out.app_number = job_.program_of(number);
   out.protocol = job_.protocol;
+  out.large_messages = job_.large_messages;
   out.divergence_is_fatal = job_.divergence_is_fatal;
   out.oversubscribed = job_.rank_count() > usable_cores();  // the nodes of a job are on one machine
+  out.log_ready_bytes = rank.incarnation == 0 ? job_.log_ready_bytes : 0;  // a new incarnation is to begin at once
   out.log_segment_bytes = segments_->limits().segment_bytes;
   out.eager_credit_bytes = eager_credit_bytes;
   std::memcpy(out.job_key, ticket_.key.data(), sizeof out.job_key);

@@ -50,10 +50,12 @@ void encode(const Job& job, std::vector<std::byte>& bytes) {
   }
   out.put(job.node_count);
   out.put(job.protocol);
+  out.put(job.large_messages);
   out.put(job.divergence_is_fatal);
   out.put(job.restarts_max);
   out.put(job.log_memory_bytes);
   out.put(job.log_disk_bytes);
+  out.put(job.log_ready_bytes);
   out.put_text(job.log_directory);
   out.put(static_cast<std::uint32_t>(job.injections.size()));
   for (const Injection& injection : job.injections) {
@@ -82,10 +84,12 @@ bool decode(Bytes bytes, Job& job) {
   }
   job.node_count = in.get<int>();
   job.protocol = in.get<wire::Protocol>();
+  job.large_messages = in.get<wire::LargeMessages>();
   job.divergence_is_fatal = in.get<bool>();
   job.restarts_max = in.get<int>();
   job.log_memory_bytes = in.get<std::uint64_t>();
   job.log_disk_bytes = in.get<std::uint64_t>();
+  job.log_ready_bytes = in.get<std::uint64_t>();
   job.log_directory = in.get_text();
   std::uint32_t injections = in.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < injections && in.ok(); ++i) {

@@ -22,10 +22,12 @@ struct Job {
   std::vector<Program> programs;
   int node_count = 1;
   wire::Protocol protocol = wire::Protocol::pessimist;
+  wire::LargeMessages large_messages = wire::LargeMessages::direct;
   bool divergence_is_fatal = true;
   int restarts_max = 20;               // per rank
   std::uint64_t log_memory_bytes = 0;  // per rank
   std::uint64_t log_disk_bytes = 0;    // per rank, beyond memory
+  std::uint64_t log_ready_bytes = 0;   // per rank, of memory: mapped and touched before its first call
   std::string log_directory;
   std::vector<Injection> injections;
 

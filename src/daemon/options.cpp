@@ -25,8 +25,8 @@ struct Section {
 struct Whole {
   Words set_everywhere;
   int nodes = 1;
-  std::string protocol = "pessimist", level = "process", on_divergence = "end";
-  std::string log_memory, log_disk, log_directory;
+  std::string protocol = "pessimist", level = "process", on_divergence = "end", large_messages = "direct";
+  std::string log_memory, log_disk, log_ready = "32M", log_directory;
   int restarts = 20;
   Words inject;
   std::string report, trace;
@@ -69,8 +69,11 @@ void declare_whole(CLI::App& app, Whole& whole) {
   app.add_option("--log-memory", whole.log_memory,
                  "memory for a rank's message log, as in 512M (default: 1/8 of all "
                  "memory, shared by the ranks)");
+  app.add_option("--log-ready", whole.log_ready, "of it, made ready when the rank starts (default 32M): sending is slower past it");
   app.add_option("--log-disk", whole.log_disk, "disk for a rank's message log beyond that (default: what is free)");
   app.add_option("--log-dir", whole.log_directory, "where that is (default: $TMPDIR or /var/tmp)");
+  app.add_option("--large-messages", whole.large_messages,
+                 "direct (default) or copied: whether a receiver on the same node reads the sender's memory");
   app.add_option("--restarts", whole.restarts, "restarts of a rank before the job is ended (default 20)");
   app.add_option("--on-divergence", whole.on_divergence, "end (default) or warn: when a replay differs from the log");
   repeatable(app.add_option("--inject", whole.inject,
@@ -213,6 +216,11 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
   } else if (whole.protocol != "pessimist") {
     return usage(fmt::format("--protocol {}: none or pessimist", whole.protocol));
   }
+  if (whole.large_messages == "copied") {
+    job.large_messages = wire::LargeMessages::copied;
+  } else if (whole.large_messages != "direct") {
+    return usage(fmt::format("--large-messages {}: direct or copied", whole.large_messages));
+  }
   if (whole.level != "process") {
     return usage(whole.level == "node" || whole.level == "disk"
                      ? fmt::format("--log-level {} is not supported yet: only process", whole.level)
@@ -229,14 +237,20 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
   job.log_disk_bytes = UINT64_MAX / 2;
   std::string temporary = lookup(environment, "TMPDIR");
   job.log_directory = !whole.log_directory.empty() ? whole.log_directory : temporary.empty() ? "/var/tmp" : temporary;
-  for (auto [text, bytes] :
-       {std::pair(&whole.log_memory, &job.log_memory_bytes), std::pair(&whole.log_disk, &job.log_disk_bytes)}) {
-    if (text->empty()) continue;
-    Result<std::uint64_t> size = parse_size(*text);
-    if (!size)
-      return usage(fmt::format("{}: {}", text == &whole.log_memory ? "--log-memory" : "--log-disk", size.error().text));
-    *bytes = *size;
+  struct Size {
+    const char* option;
+    const std::string& text;
+    std::uint64_t& bytes;
+  };
+  for (const Size& wanted : {Size{"--log-memory", whole.log_memory, job.log_memory_bytes},
+                             Size{"--log-disk", whole.log_disk, job.log_disk_bytes},
+                             Size{"--log-ready", whole.log_ready, job.log_ready_bytes}}) {
+    if (wanted.text.empty()) continue;
+    Result<std::uint64_t> size = parse_size(wanted.text);
+    if (!size) return usage(fmt::format("{}: {}", wanted.option, size.error().text));
+    wanted.bytes = *size;
   }
+  job.log_ready_bytes = std::min(job.log_ready_bytes, job.log_memory_bytes / 2);
   for (const std::string& text : whole.inject) {
     if (Result<> parsed = parse_injections(text, job.rank_count(), job.injections); !parsed)
       return usage(parsed.error().text);

@@ -1,5 +1,7 @@
 #include "daemon/segment_pool.hpp"
 
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 
 #include "os/memory_file.hpp"
@@ -25,11 +27,17 @@ void SegmentPool::start() {
   });
 }
 
+// The ranks of a busy node have use for every core: what they take is replaced when one is idle.
+void SegmentPool::only_when_idle() {
+  sched_param none{};
+  ::pthread_setschedparam(::pthread_self(), SCHED_IDLE, &none);
+}
+
 void SegmentPool::fill() {
-  std::size_t ready_max = std::max<std::uint64_t>(1, ready_bytes / segment_bytes_);
   std::unique_lock lock(mutex_);
   for (;;) {
-    wanted_.wait(lock, [&] { return stopping_ || ready_.size() < ready_max; });
+    if (ready_.size() >= ready_max_) only_when_idle();
+    wanted_.wait(lock, [&] { return stopping_ || ready_.size() < ready_max_; });
     if (stopping_) return;
     lock.unlock();
     Result<os::UniqueFd> file = os::make_memory_file("holdfast-log", segment_bytes_);

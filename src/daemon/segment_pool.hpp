@@ -13,9 +13,8 @@ namespace hf::daemon {
 
 class SegmentPool {
  public:
-  static constexpr std::uint64_t ready_bytes = 32u << 20;
-
-  explicit SegmentPool(std::uint64_t segment_bytes) : segment_bytes_(segment_bytes) {}
+  SegmentPool(std::uint64_t segment_bytes, std::uint64_t ready_bytes)
+      : segment_bytes_(segment_bytes), ready_max_(ready_bytes / segment_bytes) {}
   ~SegmentPool();
   void start();  // begins to fill; again: no effect
   // A ready segment, else a fresh one. Never waits for the helper.
@@ -23,7 +22,8 @@ class SegmentPool {
 
  private:
   void fill();
-  std::uint64_t segment_bytes_;
+  static void only_when_idle();
+  std::uint64_t segment_bytes_, ready_max_;
   std::mutex mutex_;
   std::condition_variable wanted_;
   std::vector<os::UniqueFd> ready_;

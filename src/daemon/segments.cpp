@@ -20,7 +20,7 @@ std::uint64_t choose_segment_bytes(std::uint64_t memory_bytes_max) {
 SegmentStore::SegmentStore(int rank_count, SegmentLimits limits)
     : rank_count_(rank_count),
       limits_(std::move(limits)),
-      pool_(limits_.segment_bytes),
+      pool_(limits_.segment_bytes, limits_.ready_bytes),
       ranks_(static_cast<std::size_t>(rank_count)) {}
 
 Result<> SegmentStore::create_incarnation(int rank) {

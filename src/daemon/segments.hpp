@@ -19,6 +19,7 @@ struct SegmentLimits {
   std::uint64_t disk_bytes_max = 0;
   std::string directory;
   std::uint64_t segment_bytes = 0;  // of each log segment
+  std::uint64_t ready_bytes = 0;    // of log segments, made and touched ahead for all ranks of the node
 };
 
 // A multiple of the chunk size, such that a rank's limit is several segments.

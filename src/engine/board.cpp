@@ -70,6 +70,8 @@ void EngineImpl::reset_channel_out(Peer& p) {
 void EngineImpl::reset_incoming(Peer& p) {
   p.in.open = false;
   p.in.ring.close();
+  p.in.memory.close();
+  p.in.memory_refused = false;
   if (!logging) return;
   p.in.feeding = true;
   p.in.waiting.clear();  // they are in the log too

@@ -20,6 +20,7 @@ std::uint64_t EngineImpl::eager_bytes_max(const Peer& to) const {
 std::uint64_t EngineImpl::data_piece_bytes(const Peer& to) const { return eager_bytes_max(to); }
 
 void EngineImpl::fill(Rank to, const Payload& payload, std::uint64_t offset, MutableBytes out) {
+  if (payload.exposed) return void(std::memcpy(out.data(), payload.exposed, out.size()));
   if (payload.source) return fill_from(*payload.source, payload.begin + offset, out);
   HF_CHECK(own_reader(to).copy(*payload.record, payload.begin + offset, out));
 }
@@ -28,7 +29,7 @@ bool EngineImpl::offer(Peer& to, const FrameHeader& header, const Payload& paylo
   if (!(to.local ? offer_ring(to, header, payload) : offer_rail(to, header, payload))) return false;
   if (header.kind == FrameKind::eager) to.out.eager_bytes += header.length;
   ++counters().messages_sent;
-  counters().bytes_sent += wire::payload_on_rail(header);
+  counters().bytes_sent += payload.exposed ? header.length : wire::payload_on_rail(header);
   return true;
 }
 
@@ -61,14 +62,6 @@ void put(const Sink& sink, std::uint64_t offset, Bytes in) {
   in = in.first(std::min<std::size_t>(in.size(), sink.capacity - offset));
   if (sink.data) std::memcpy(sink.data + offset, in.data(), in.size());
   else sink.unpack(sink.self, offset, in);
-}
-
-void put(const Sink& sink, std::span<const Bytes> pieces) {
-  std::uint64_t offset = 0;
-  for (Bytes piece : pieces) {
-    put(sink, offset, piece);
-    offset += piece.size();
-  }
 }
 
 // Whether so many eager bytes may be sent now: what the receiver holds for us at most, less what is on the way or held.

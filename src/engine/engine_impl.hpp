@@ -29,6 +29,7 @@ struct Payload {
   const Source* source = nullptr;
   const segment::Record* record = nullptr;
   std::uint64_t begin = 0;  // where the frame's payload begins in the message
+  const wire::Exposed* exposed = nullptr;  // it is this
 };
 
 inline void fill_from(const Source& source, std::uint64_t offset, MutableBytes out) {
@@ -38,7 +39,6 @@ inline void fill_from(const Source& source, std::uint64_t offset, MutableBytes o
 
 // Puts received bytes where the program wants them: at most the sink's capacity.
 void put(const Sink& sink, std::uint64_t offset, Bytes in);
-void put(const Sink& sink, std::span<const Bytes> pieces);
 
 class EngineImpl {
  public:
@@ -120,6 +120,17 @@ class EngineImpl {
   bool awaits_match(const Peer& peer, const SendOperation& op) const;
   void finish_synchronous(Peer& peer, SendOperation& op);
 
+  // direct.cpp
+  void publish_memory();
+  bool may_expose(const Peer& peer, const SendOperation& op) const;
+  void send_exposed(Peer& peer, SendOperation& op, FrameHeader header);
+  bool can_read(Peer& peer);
+  bool read_piece(Peer& peer, Message& message);
+  void read_exposed(Message& message);
+  void read_elsewhere(Message& message);
+  void look_for_logged(Peer& peer);
+  void forget_unlogged(Peer& peer, Message& message);
+
   // bound.cpp
   bool reserve(Peer& peer, std::uint64_t payload_bytes);
   bool reserve_acknowledgement(Peer& peer);
@@ -176,8 +187,9 @@ class EngineImpl {
   void on_frame(Peer& from, const FrameHeader& header, Bytes payload);
   void on_logged_frame(Peer& from, const FrameHeader& header, Bytes payload);
   void on_data(Peer& from, const FrameHeader& header, Bytes payload);
-  void renew(Peer& from, Message& message, const FrameHeader& header, Bytes payload);
-  Message* envelope(Peer& from, const FrameHeader& header, const segment::Record* record, PeerLog* log);
+  void renew(Peer& from, Message& message, const FrameHeader& header, Bytes payload, const segment::Record* record,
+             PeerLog* log);
+  Message* envelope(Peer& from, const FrameHeader& header, Bytes payload, const segment::Record* record, PeerLog* log);
   void own(Peer& from, Message& message);
   void unhold(const Message& message);
   RecvOperation* take_posted(ContextState& state, Rank source, MessageTag tag);
@@ -192,6 +204,12 @@ class EngineImpl {
     ++counters().messages_received;
     counters().bytes_received += bytes;
   }
+  void count_logged(std::uint64_t bytes) {
+    ++counters().messages_logged;
+    counters().bytes_logged += bytes;
+  }
+  void classify(Peer& from, Message& message, Bytes payload, const segment::Record* record, PeerLog* log);
+  void copy_from_log(RecvOperation& op, Message& message);
   void request_payload(Message& message);
   void decline(Peer& from, const FrameHeader& header);
   void ask_for(Peer& from, const FrameHeader& header, std::uint64_t wanted);
@@ -266,6 +284,9 @@ class EngineImpl {
   bool divergence_is_fatal_ = true;
   bool spins_ = true;
   bool caught_up_ = true;
+  bool direct_ = true;  // large payloads inside the node are read out of the sender's buffer
+  os::MemoryCookie cookie_;
+  segment::Exposures exposures_;
   std::uint64_t credit_bytes_ = 4 << 20;
   MessagePool pool_;
   ContextPeer closed_peer_;  // stands for the peers of closed contexts

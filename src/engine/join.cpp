@@ -51,9 +51,12 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   header.rank = w.rank;
   header.rank_count = w.rank_count;
   header.incarnation = w.incarnation;
+  direct_ = w.large_messages == wire::LargeMessages::direct;
+  if (direct_) publish_memory();
   segment::store_release(header.magic, segment::control_magic);
   ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
   log_ = std::make_unique<segment::LogWriter>(control, [this] { return new_log_segment(); });
+  if (logging && job.rank_count > 1 && w.log_ready_bytes > 0) log_->reserve(w.log_ready_bytes);
   for (int r = 0; r < job.rank_count; ++r) {
     auto p = std::make_unique<Peer>();
     p->rank = Rank{r};

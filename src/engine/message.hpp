@@ -20,6 +20,7 @@ struct Message : core::match::Arrived {
     local_log,  // in the log of the source's incarnation, on this node
     remote_log, // in the log of the source's incarnation, served by its agent
     at_sender,  // to be asked for with clear_to_send
+    exposed,    // in the buffer of a sender on this node, for a while
   } payload = Payload::held;
   std::vector<std::byte> bytes;       // held and owned
   Bytes borrowed;                     // held, not yet owned: a view into the rail, while the frame is being handled
@@ -29,9 +30,12 @@ struct Message : core::match::Arrived {
   segment::Record record;             // local_log
   PeerLog* log = nullptr;             // local_log
   RecvOperation* receive = nullptr;   // matched, payload under way
+  wire::Exposed exposed;              // exposed
+  bool awaits_log = false;            // exposed no more, and not in the log yet
   std::uint64_t wanted = 0;           // payload bytes the receive takes
   std::uint64_t arrived = 0;          // of them, in the sink
   SendOperation* self_synchronous = nullptr;
+  bool lost_with_sender() const { return payload == Payload::at_sender || payload == Payload::exposed; }
 };
 
 // Recycles messages: no allocation in the steady state.

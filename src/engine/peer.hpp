@@ -12,6 +12,7 @@
 #include "engine/message.hpp"
 #include "engine/operation.hpp"
 #include "engine/peer_log.hpp"
+#include "os/process_memory.hpp"
 #include "rail/shm/ring.hpp"
 #include "wire/bootstrap.hpp"
 
@@ -78,7 +79,10 @@ struct Incoming {
   bool exhausted = false;             // TCP: all of the last known incarnation, which has ended, has been taken
   bool silent = false;                // TCP: asked for a payload, and nothing has come since for long: its log is read instead
   std::map<MessageName, Message*> receiving;  // matched, payload under way
-  std::map<MessageName, Message*> unlogged;   // announced and in no log: lost with the sender, which then sends it again
+  std::map<MessageName, Message*> unlogged;   // announced and perhaps in no log: then lost with the sender, which sends it again
+  os::ProcessMemory memory;                   // of its newest incarnation
+  bool memory_refused = false;
+  std::uint64_t awaiting_log = 0;             // messages in `unlogged` whose sender had not finished logging them when they were wanted
 };
 
 struct Peer {

@@ -74,6 +74,7 @@ void EngineImpl::on_frame(Peer& from, const FrameHeader& header, Bytes payload) 
       (wire::payload_on_rail(header) > eager_bytes_max(from) && !is_self(from.rank))) {
     abort(1, "a damaged frame arrived; the shared memory of a peer was overwritten");
   }
+  if (header.flags & wire::flag_exposed && !from.local) abort(1, "a frame from another node offers its memory");
   switch (header.kind) {
     case FrameKind::eager:
     case FrameKind::rendezvous:
@@ -105,7 +106,7 @@ void EngineImpl::on_logged_frame(Peer& from, const FrameHeader& header, Bytes pa
   if (header.kind == FrameKind::eager) return accept(from, header, payload, nullptr, nullptr);
   point("rendezvous.seen");
   segment::Record record;
-  PeerLog* log = sender_log(from, header, record);
+  PeerLog* log = header.flags & wire::flag_exposed ? nullptr : sender_log(from, header, record);
   accept(from, header, payload, log ? &record : nullptr, log);
 }
 
@@ -118,7 +119,7 @@ void EngineImpl::accept(Peer& from, const FrameHeader& header, Bytes payload, co
   Sequence number{header.sequence};
   // Known by its envelope, though perhaps not delivered yet: one before it may be missing still.
   if (auto lost = from.in.unlogged.find(name_of(header)); lost != from.in.unlogged.end()) {
-    return renew(from, *lost->second, header, payload);
+    return renew(from, *lost->second, header, payload, record, log);
   }
   auto verdict = core::match::Arrivals::Verdict::duplicate;
   if (state) {
@@ -138,8 +139,7 @@ void EngineImpl::accept(Peer& from, const FrameHeader& header, Bytes payload, co
   if (receive && in_place) {
     receive_now(*receive, from, header, payload);
   } else {
-    Message* m = envelope(from, header, record, log);
-    if (in_place) m->borrowed = payload;
+    Message* m = envelope(from, header, payload, record, log);
     if (record) ++counters().messages_replayed;
     if (receive) {
       complete(*receive, *m);
@@ -179,44 +179,51 @@ void EngineImpl::deliver_early(ContextState& state, ContextPeer& arrivals) {
   }
 }
 
-// A message without a log whose sender died before its payload was here comes again from the next incarnation.
-void EngineImpl::renew(Peer& from, Message& m, const FrameHeader& header, Bytes payload) {
+// A message that was in no log when its sender died comes again from the next incarnation. It keeps its place and its match.
+void EngineImpl::renew(Peer& from, Message& m, const FrameHeader& header, Bytes payload, const segment::Record* record,
+                       PeerLog* log) {
+  forget_unlogged(from, m);
+  from.in.receiving.erase(name_of(header));
+  if (m.needs_log) --from.in.log_references;
   m.header = header;
   m.arrived = 0;
-  if (header.kind == FrameKind::rendezvous) {
-    if (m.receive) ask_for(from, header, m.wanted);
-    return;
-  }
-  from.in.unlogged.erase(name_of(header));
-  from.in.receiving.erase(name_of(header));
-  m.payload = Message::Payload::held;
-  m.borrowed = payload;
+  classify(from, m, payload, record, log);
   if (m.receive) take_payload(*m.receive, m);
   else own(from, m);
 }
 
-Message* EngineImpl::envelope(Peer& from, const FrameHeader& header, const segment::Record* record, PeerLog* log) {
+Message* EngineImpl::envelope(Peer& from, const FrameHeader& header, Bytes payload, const segment::Record* record, PeerLog* log) {
   Message* m = pool_.get();
   m->header = header;
   m->source = from.rank;
   m->tag = MessageTag{header.tag};
   m->self_synchronous = self_synchronous_;
-  if (record) {
-    m->payload = Message::Payload::local_log;
-    m->record = *record;
-    m->log = log;
-  } else if (header.kind == FrameKind::eager) {
-    m->payload = Message::Payload::held;
-    m->from_log = taking_from_log_;
-  } else {
-    m->payload = taking_from_log_ ? Message::Payload::remote_log : Message::Payload::at_sender;
-  }
-  if (m->payload == Message::Payload::at_sender && !(header.flags & wire::flag_logged)) {
-    from.in.unlogged.emplace(name_of(header), m);
-  }
-  m->needs_log = m->payload != Message::Payload::held && (header.flags & wire::flag_logged);
-  if (m->needs_log) ++from.in.log_references;
+  classify(from, *m, payload, record, log);
   return m;
+}
+
+// Where the payload of a message is.
+void EngineImpl::classify(Peer& from, Message& m, Bytes payload, const segment::Record* record, PeerLog* log) {
+  bool logged = m.header.flags & wire::flag_logged;
+  if (record) {
+    m.payload = Message::Payload::local_log;
+    m.record = *record;
+    m.log = log;
+  } else if (m.header.kind == FrameKind::eager) {
+    m.payload = Message::Payload::held;
+    m.from_log = taking_from_log_;
+    m.borrowed = payload;
+  } else if (m.header.flags & wire::flag_exposed && payload.size() == sizeof(m.exposed)) {
+    m.payload = Message::Payload::exposed;
+    std::memcpy(&m.exposed, payload.data(), sizeof(m.exposed));
+  } else {
+    m.payload = taking_from_log_ ? Message::Payload::remote_log : Message::Payload::at_sender;
+  }
+  if (logging && (m.payload == Message::Payload::exposed || (m.payload == Message::Payload::at_sender && !logged))) {
+    from.in.unlogged.emplace(name_of(m.header), &m);
+  }
+  m.needs_log = m.payload != Message::Payload::held && logged;
+  if (m.needs_log) ++from.in.log_references;
 }
 
 // The message outlives the frame it came in: its payload is copied out of the rail.
@@ -287,18 +294,26 @@ void EngineImpl::take_payload(RecvOperation& op, Message& m) {
       }
       if (!m.from_log) release_credit(peer(m.source), m.header.length);
       return finish(op, m);
-    case Message::Payload::local_log: {
+    case Message::Payload::local_log:
       point("rendezvous.matched");
-      std::vector<Bytes> pieces;
-      if (!m.log->reader(job.self.value).pieces(m.record, 0, m.wanted, pieces)) {
-        abort(1, "a damaged record in the log of a peer");
-      }
-      put(op.sink, pieces);
+      copy_from_log(op, m);
       return finish(op, m);
-    }
+    case Message::Payload::exposed:
+      return read_exposed(m);
     case Message::Payload::remote_log:
     case Message::Payload::at_sender:
       return request_payload(m);
+  }
+}
+
+void EngineImpl::copy_from_log(RecvOperation& op, Message& m) {
+  std::vector<Bytes> pieces;
+  if (!m.log->reader(job.self.value).pieces(m.record, m.arrived, m.wanted - m.arrived, pieces)) {
+    abort(1, "a damaged record in the log of a peer");
+  }
+  for (Bytes piece : pieces) {
+    put(op.sink, m.arrived, piece);
+    m.arrived += piece.size();
   }
 }
 
@@ -347,7 +362,7 @@ void EngineImpl::on_data(Peer& from, const FrameHeader& header, Bytes payload) {
 }
 
 void EngineImpl::finish(RecvOperation& op, Message& m) {
-  if (m.payload == Message::Payload::at_sender) peer(m.source).in.unlogged.erase(name_of(m.header));
+  if (m.lost_with_sender()) forget_unlogged(peer(m.source), m);
   count_received(m.wanted);
   if (m.needs_log) --peer(m.source).in.log_references;
   pool_.put(&m);
@@ -356,7 +371,7 @@ void EngineImpl::finish(RecvOperation& op, Message& m) {
 
 // Forgets a message that nobody will receive: its context is closed.
 void EngineImpl::drop(Message& m) {
-  if (m.payload == Message::Payload::at_sender) peer(m.source).in.unlogged.erase(name_of(m.header));
+  if (m.lost_with_sender()) forget_unlogged(peer(m.source), m);
   if (m.payload == Message::Payload::held && m.owned) {
     unhold(m);
     if (!m.from_log) release_credit(peer(m.source), m.header.length);

@@ -88,6 +88,7 @@ void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
   header.flags |= wire::flag_logged;
   if (header.length > eager_bytes_max(to)) header.kind = FrameKind::rendezvous;
   bool nothing_waits = to.out.sent == log_->appended(stream) && to.out.queue.empty();
+  if (nothing_waits && may_expose(to, op) && ensure_open(to)) return send_exposed(to, op, header);
   auto fill = [&op](std::uint64_t offset, MutableBytes out) { fill_from(op.source, offset, out); };
   segment::Record record = log_->append(stream, header, fill);
   // Level `process`: every determinant was stored when it arose, so that the gate is open (design section 5).
@@ -95,8 +96,7 @@ void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
   point("send.logged");
   log_->publish(stream);
   point("send.published");
-  ++counters().messages_logged;
-  counters().bytes_logged += header.length;
+  count_logged(header.length);
   await_match(to, op);
   if (nothing_waits && ensure_open(to) && offer_record(to, record, &op.source)) to.out.sent = log_->appended(stream);
   else wake(to);
@@ -189,7 +189,10 @@ void EngineImpl::pump_queue(Peer& to) {
       frame.header.kind = FrameKind::rendezvous;
       eager = false;
     }
-    if (!offer(to, frame.header, {op ? &op->source : nullptr, nullptr, 0})) return;
+    bool exposes = op && !logging && frame.header.kind == FrameKind::rendezvous && may_expose(to, *op);
+    wire::Exposed exposed{exposes ? reinterpret_cast<std::uint64_t>(op->source.data) : 0, 0};
+    if (exposes) frame.header.flags |= wire::flag_exposed;
+    if (!offer(to, frame.header, {.source = op ? &op->source : nullptr, .exposed = exposes ? &exposed : nullptr})) return;
     if (op && frame.header.kind == FrameKind::rendezvous) to.out.rendezvous.emplace(name_of(frame.header), op);
     if (op && eager && !awaits_match(to, *op)) op->complete = true;
     to.out.queue.pop_front();

@@ -29,6 +29,7 @@ int nonblocking_send(Process& p, const void* buf, Count count, Datatype& type, i
   made->comm = retain(&comm);
   made->type = retain(&type);
   made->buffer = typed(buf, count, type);
+  made->op.keeps_buffer = true;
   if (int code = start_send(p, made->op, made->buffer, dest, tag, kind, comm)) return code;
   request = made.release();
   return success;

@@ -100,6 +100,7 @@ int finish_recv(Process& p, const engine::RecvOperation& op, int wanted, const C
 
 int SendRequest::start(Process& p) {
   op = {};
+  op.keeps_buffer = true;
   return start_send(p, op, buffer, destination, tag, send_kind, *comm);
 }
 

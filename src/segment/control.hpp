@@ -15,6 +15,7 @@ inline constexpr std::uint64_t control_magic = 0x31304c54434648ull;  // "HFCTL01
 inline constexpr std::size_t line_bytes = 64;
 inline constexpr std::size_t ring_lines = 1024;  // a power of two
 inline constexpr std::size_t ring_bytes = line_bytes * ring_lines;
+inline constexpr std::size_t exposure_count = 64;
 
 // Totals of this incarnation, for the report; plain counters, each read alone.
 struct Counters {
@@ -38,6 +39,10 @@ struct ControlHeader {
   std::uint64_t last_failed_test;      // clock of the last completion test that found nothing (lazy event; design rule 4)
   alignas(64) std::uint32_t sleeping;  // non-zero: sleeps on its doorbell
   alignas(64) Counters counters;
+  // For reading the rank's memory (os/process_memory.hpp); pid is written last, 0: not to be read.
+  alignas(64) std::int32_t pid;
+  std::uint64_t cookie_address, cookie[2];
+  alignas(64) std::uint64_t exposures[exposure_count];  // tickets, see exposure.hpp
 };
 
 // A log stream: `tail` bytes are published. Streams 0 .. rank_count-1: sender log per destination; rank_count: events.

@@ -34,6 +34,13 @@ class LogWriter : public SegmentMap {
   template <class Fill>
   Record append(int stream, wire::FrameHeader header, Fill&& fill) {
     Record record = begin(stream, header);
+    fill_record(stream, header, fill);
+    return record;
+  }
+  // Its two halves; nothing may come between them in this stream.
+  Record begin(int stream, wire::FrameHeader& header);
+  template <class Fill>
+  void fill_record(int stream, const wire::FrameHeader& header, Fill&& fill) {
     std::uint64_t offset = 0, n = wire::payload_in_log(header);
 #ifdef HOLDFAST_MUTATE_PUBLISH_EARLY
     store_release(control_.stream(stream).tail, padded(appended(stream) + n));
@@ -45,7 +52,6 @@ class LogWriter : public SegmentMap {
       offset += out.size();
     }
     finish(stream);
-    return record;
   }
   void append_raw(int stream, Bytes bytes);  // after reserve_raw
 
@@ -68,7 +74,6 @@ class LogWriter : public SegmentMap {
     std::vector<ChunkId> chunks;
     bool released = false;
   };
-  Record begin(int stream, wire::FrameHeader& header);
   MutableBytes area(int stream, std::uint64_t want);
   void advance(int stream, std::uint64_t bytes);
   void finish(int stream);

@@ -9,7 +9,7 @@
 
 namespace hf::wire {
 
-inline constexpr std::uint32_t bootstrap_version = 2;
+inline constexpr std::uint32_t bootstrap_version = 3;
 inline constexpr const char* env_agent = "HOLDFAST_AGENT";  // abstract socket name, without the leading NUL
 inline constexpr const char* env_rank = "HOLDFAST_RANK";    // job-wide rank, decimal
 
@@ -45,6 +45,9 @@ struct Hello {
 };
 
 enum class Protocol : std::uint32_t { none = 0, pessimist = 1 };
+// How payloads too large for a frame move inside a node: read by the receiver out of the sender's buffer, or copied through the
+// ring (none) and the log (pessimist).
+enum class LargeMessages : std::uint32_t { direct = 0, copied = 1 };
 
 struct Welcome {
   std::uint32_t version = bootstrap_version;
@@ -58,8 +61,11 @@ struct Welcome {
   std::uint32_t divergence_is_fatal = 1;
   std::uint32_t oversubscribed = 0;     // more ranks on this node than cores: waiting yields instead of spinning
   std::uint64_t kill_at_call = 0;       // fault injection: SIGKILL oneself at this MPI call (0: never). First incarnation only
+  std::uint64_t log_ready_bytes = 0;    // of the log, to be mapped and touched before the program goes on
   std::uint64_t log_segment_bytes = 0;  // size of each log segment
   std::uint64_t eager_credit_bytes = 0; // what a receiver holds at most, unexpected, from one peer
+  LargeMessages large_messages = LargeMessages::direct;
+  std::uint32_t reserved = 0;
   std::uint8_t job_key[32] = {};        // authenticates TCP connections of this job
   char inject[256] = {};                // a named injection point, NUL-terminated, empty: none ("NAME:N": kill oneself at the n-th pass)
 };

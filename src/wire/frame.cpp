@@ -4,7 +4,7 @@ namespace hf::wire {
 
 bool plausible(const FrameHeader& h, int rank_count, std::uint64_t payload_max) {
   if (h.kind < FrameKind::eager || h.kind > FrameKind::credit) return false;
-  if (h.flags & ~(flag_synchronous | flag_numbered | flag_logged)) return false;
+  if (h.flags & ~(flag_synchronous | flag_numbered | flag_logged | flag_exposed)) return false;
   return h.source >= 0 && h.source < rank_count && h.length <= payload_max;
 }
 

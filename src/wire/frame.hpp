@@ -20,6 +20,7 @@ enum FrameFlags : std::uint8_t {
   flag_synchronous = 1,  // the sender wants `matched`
   flag_numbered = 2,     // a collective's message: taken by number, not by tag
   flag_logged = 4,       // the payload is in the sender's log, at record `position`
+  flag_exposed = 8,      // rendezvous on shared memory: an Exposed follows
 };
 
 struct FrameHeader {
@@ -37,8 +38,16 @@ struct FrameHeader {
 };
 static_assert(sizeof(FrameHeader) == 56);
 
+// Where a receiver of the same node may read the payload itself (segment/exposure.hpp). Without a log (ticket 0) until it
+// has asked for nothing more by a clear_to_send of length 0.
+struct Exposed {
+  std::uint64_t address = 0;  // in the sender
+  std::uint64_t ticket = 0;
+};
+
 // Payload bytes that follow this header on a rail.
 constexpr std::uint64_t payload_on_rail(const FrameHeader& h) {
+  if (h.kind == FrameKind::rendezvous && h.flags & flag_exposed) return sizeof(Exposed);
   return h.kind == FrameKind::eager || h.kind == FrameKind::data ? h.length : 0;
 }
 // Payload bytes that follow this header in a log stream.

@@ -2,7 +2,7 @@
 kill:rank=R,point=NAME:N until the rank passes that point less often. Every run must print the undisturbed bytes, and every
 point must have been met by a kill (on one node those that exist there).
 
-    every_point.py --build build --program PROGRAM [--ranks 2] [--nodes 1] [--point NAME] [--rank R --pass N]
+    every_point.py --build build --program PROGRAM [--ranks 2] [--nodes 1] [--large-messages direct] [--point NAME] [--rank R --pass N]
 """
 
 import argparse
@@ -16,8 +16,16 @@ import jobs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PASSES_MAX = 1 << 12
-# Within a node a payload is read out of the sender's log: nobody asks for it.
-BETWEEN_NODES = {"rendezvous.requested", "rendezvous.asked", "rendezvous.piece", "rendezvous.arriving", "rendezvous.received"}
+# Within a node a payload is read out of the sender's memory or log: nobody asks for it.
+ASKED = {"rendezvous.requested", "rendezvous.asked", "rendezvous.piece"}
+IN_PIECES = {"rendezvous.arriving", "rendezvous.received"}
+EXPOSED = {"rendezvous.exposed"}
+
+
+def not_passed(options):
+    if options.nodes > 1:
+        return EXPOSED
+    return ASKED if options.large_messages == "direct" else ASKED | IN_PIECES | EXPOSED
 
 
 def points():
@@ -31,15 +39,18 @@ class Walk:
     def __init__(self, options):
         self.options = options
         self.runs = self.kills = self.failures = 0
-        self.reference = jobs.run(options.build, options.ranks, [options.program], nodes=options.nodes)
+        self.reference = self.job()
         problem = jobs.complaint(self.reference, self.reference.stdout)
         if problem or not self.reference.stdout:
             sys.exit(f"undisturbed run: {problem or 'printed nothing'}\n{self.reference.stderr}")
 
+    def job(self, **words):
+        return jobs.run(self.options.build, self.options.ranks, [self.options.program], nodes=self.options.nodes,
+                        options=["--large-messages", self.options.large_messages], **words)
+
     def kill(self, rank, point, number):
         """True when the rank was killed there. A failure is counted and printed."""
-        outcome = jobs.run(self.options.build, self.options.ranks, [self.options.program], nodes=self.options.nodes,
-                           inject=[f"kill:rank={rank},point={point}:{number}"], timeout_s=self.options.timeout)
+        outcome = self.job(inject=[f"kill:rank={rank},point={point}:{number}"], timeout_s=self.options.timeout)
         self.runs += 1
         self.kills += outcome.kills
         problem = jobs.complaint(outcome, self.reference.stdout)
@@ -48,7 +59,7 @@ class Walk:
         self.failures += 1
         print(f"FAILED: rank {rank} killed at pass {number} of {point}: {problem}")
         print(f"  repeat:  {sys.executable} {os.path.relpath(__file__)} --build {self.options.build} --ranks {self.options.ranks} "
-              f"--nodes {self.options.nodes} --point {point} --rank {rank} --pass {number} --program {self.options.program}")
+              f"--nodes {self.options.nodes} --large-messages {self.options.large_messages} --point {point} --rank {rank} --pass {number} --program {self.options.program}")
         print(f"  the job: {outcome.shell_line()}")
         for line in outcome.stderr.strip().splitlines()[-8:]:
             print(f"  | {line[:300]}")
@@ -66,7 +77,7 @@ class Walk:
             for rank in range(self.options.ranks) if self.options.rank is None else [self.options.rank]:
                 self.walk(rank, point)
             print(f"{point}: {self.kills - before} kills, {time.monotonic() - started:.0f} s", flush=True)
-            expected = self.options.nodes > 1 or point not in BETWEEN_NODES
+            expected = point not in not_passed(self.options)
             if (self.kills > before) != expected:
                 print(f"FAILED: {point} was {'not ' if expected else ''}passed")
                 self.failures += 1
@@ -78,6 +89,7 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--nodes", type=int, default=1)
+    parser.add_argument("--large-messages", default="direct")
     parser.add_argument("--point", default=None)
     parser.add_argument("--rank", type=int, default=None)
     parser.add_argument("--pass", dest="number", type=int, default=None)

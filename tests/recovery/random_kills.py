@@ -1,5 +1,5 @@
-"""Random kills: the examples, a program of intercommunicators and one of mpi4py, 2 to 8 ranks, 1 or 3 nodes, 0, 1, 2 or 5
-SIGKILLs at random times within the run. Every run must print the same bytes as the undisturbed one.
+"""Random kills: the examples, a program of intercommunicators and one of mpi4py, 2 to 8 ranks, 1 or 3 nodes, large messages read
+directly or copied, 0, 1, 2 or 5 SIGKILLs at random times within the run. Every run must print the same bytes as the undisturbed one.
 
     random_kills.py --build build [--cases 150] [--seed S] [--only I] [--timeout 60] [--minutes M] [--program NAME]
                     [--log FILE]
@@ -24,7 +24,7 @@ import jobs
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
-Case = collections.namedtuple("Case", "number program ranks nodes kills style seed")
+Case = collections.namedtuple("Case", "number program ranks nodes kills style seed large")
 
 
 def programs(build):
@@ -52,7 +52,7 @@ def draw(number, seed, names):
     nodes = choose.choice((1, 3))
     ranks = choose.randint(3 if nodes == 3 else 2, 8)
     return Case(number, program, ranks, nodes, choose.choice((0, 1, 2, 5)), choose.choice(("at", "random")),
-                choose.randrange(1 << 31))
+                choose.randrange(1 << 31), choose.choice(("direct", "copied")))
 
 
 def injections(case, span_s):
@@ -89,10 +89,10 @@ class Suite:
 
     def reference(self, case):
         """The undisturbed run of the same program, ranks and nodes."""
-        key = (case.program, case.ranks, case.nodes)
+        key = (case.program, case.ranks, case.nodes, case.large)
         if key not in self.references:
             outcome = jobs.run(self.build, case.ranks, self.programs[case.program], nodes=case.nodes,
-                               timeout_s=self.options.timeout)
+                               options=["--large-messages", case.large], timeout_s=self.options.timeout)
             problem = jobs.complaint(outcome, outcome.stdout) or (None if outcome.stdout else "printed nothing")
             self.references[key] = (outcome, problem)
         return self.references[key]
@@ -103,7 +103,8 @@ class Suite:
             return self.failed(case, reference, "undisturbed run: " + problem)
         span_s = max(0.05, reference.seconds - self.startup())
         outcome = jobs.run(self.build, case.ranks, self.programs[case.program], nodes=case.nodes,
-                           inject=injections(case, span_s), timeout_s=self.options.timeout)
+                           inject=injections(case, span_s), options=["--large-messages", case.large],
+                           timeout_s=self.options.timeout)
         self.kills_asked += case.kills
         self.kills_done += outcome.kills
         problem = jobs.complaint(outcome, reference.stdout)

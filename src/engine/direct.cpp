@@ -1,0 +1,135 @@
+// Large payloads inside a node, read by the receiver out of the sender's buffer: one copy, by the receiver. Under `none` the buffer
+// stays until the receiver has said that it is done. Under `pessimist` the sender copies the payload into its log meanwhile and
+// takes the buffer back; what was not read until then is read from the log. docs/large-messages.md.
+#include <unistd.h>
+
+#include "base/check.hpp"
+#include "base/streaming_copy.hpp"
+#include "engine/engine_impl.hpp"
+
+namespace hf::engine {
+namespace {
+
+constexpr std::uint64_t piece_bytes = 256 << 10;  // read between two looks at the ticket: lost when it was taken back
+
+}  // namespace
+
+// The sender says where its cookie is, when it joins.
+void EngineImpl::publish_memory() {
+  os::allow_memory_reads();
+  cookie_ = os::random_cookie();
+  auto& header = control.header();
+  header.cookie_address = reinterpret_cast<std::uint64_t>(&cookie_);
+  header.cookie[0] = cookie_.value[0];
+  header.cookie[1] = cookie_.value[1];
+  segment::store_release(header.pid, static_cast<std::int32_t>(::getpid()));
+}
+
+bool EngineImpl::may_expose(const Peer& to, const SendOperation& op) const {
+  return direct_ && to.local && op.source.data && op.source.bytes > eager_bytes_max(to);
+}
+
+// As send_logged, but announced first: the receiver reads while we log. If we die before the log has it, our next incarnation
+// sends it again, and the receiver takes it then (renew).
+void EngineImpl::send_exposed(Peer& to, SendOperation& op, FrameHeader header) {
+  int stream = to.rank.value;
+  segment::Record record = log_->begin(stream, header);
+  FrameHeader announced = record.header;
+  announced.check = 0;
+  announced.flags |= wire::flag_exposed;
+  announced.offset = record.chunk;
+  op.exposure = exposures_.expose(control.header());
+  HF_CHECK(protocol.gate().offer(header.kind, 0));
+  wire::Exposed exposed{reinterpret_cast<std::uint64_t>(op.source.data), op.exposure.ticket()};
+  bool offered = op.exposure && offer(to, announced, {.exposed = &exposed});
+  if (offered) point("rendezvous.exposed");
+  log_->fill_record(stream, header, [&op](std::uint64_t offset, MutableBytes out) {
+    streaming_copy(out.data(), op.source.data + offset, out.size());
+  });
+  point("send.logged");
+  log_->publish(stream);
+  point("send.published");
+  count_logged(header.length);
+  await_match(to, op);
+  if (offered || offer_record(to, record, &op.source)) to.out.sent = log_->appended(stream);
+  else wake(to);
+  if (!offered || !op.keeps_buffer) op.withdraw();
+}
+
+// ---- the receiver
+
+bool EngineImpl::can_read(Peer& from) {
+  Incoming& in = from.in;
+  if (in.memory.is_open()) return true;
+  if (in.memory_refused || !from.newest_log) return false;
+  const auto& header = from.newest_log->control().header();
+  std::int32_t pid = segment::load_acquire(header.pid);
+  in.memory_refused = !in.memory.open(pid, header.cookie_address, {{header.cookie[0], header.cookie[1]}});
+  return !in.memory_refused;
+}
+
+// Whether the next piece of the payload is in the sink.
+bool EngineImpl::read_piece(Peer& from, Message& m) {
+  if (m.header.incarnation != from.incarnation.value || !from.running() || !can_read(from)) return false;
+  std::uint64_t n = std::min(piece_bytes, m.wanted - m.arrived);
+  const Sink& sink = m.receive->sink;
+  if (!sink.data) packed_.resize(n);
+  MutableBytes into = sink.data ? MutableBytes(sink.data + m.arrived, n) : MutableBytes(packed_.data(), n);
+  auto stands = [&] { return m.exposed.ticket == 0 || segment::is_exposed(from.newest_log->control().header(), m.exposed.ticket); };
+  if (!stands()) return false;
+  if (!from.in.memory.read(m.exposed.address + m.arrived, into)) {
+    from.in.memory_refused = true;
+    from.in.memory.close();
+    return false;
+  }
+  if (!stands() || !from.in.memory.alive()) return false;
+  if (!sink.data) put(sink, m.arrived, into);
+  m.arrived += n;
+  return true;
+}
+
+void EngineImpl::read_exposed(Message& m) {
+  Peer& from = peer(m.source);
+  point("rendezvous.matched");
+  while (m.arrived < m.wanted) {
+    if (!read_piece(from, m)) return read_elsewhere(m);
+    point("rendezvous.arriving");
+  }
+  point("rendezvous.received");
+  if (!(m.header.flags & wire::flag_logged)) decline(from, m.header);  // it may use its buffer again
+  finish(*m.receive, m);
+}
+
+// The buffer is not there any more: the log is, or a sender without one is asked.
+void EngineImpl::read_elsewhere(Message& m) {
+  Peer& from = peer(m.source);
+  if (!(m.header.flags & wire::flag_logged)) {
+    m.payload = Message::Payload::at_sender;
+    m.arrived = 0;
+    return request_payload(m);
+  }
+  PeerLog* log = sender_log(from, m.header, m.record);
+  if (!log) {  // it is still being logged, or its sender is dead and sends it again
+    if (!std::exchange(m.awaits_log, true)) ++from.in.awaiting_log;
+    return;
+  }
+  m.payload = Message::Payload::local_log;
+  m.log = log;
+  forget_unlogged(from, m);
+  take_payload(*m.receive, m);
+}
+
+void EngineImpl::look_for_logged(Peer& from) {
+  std::vector<Message*> waiting;
+  for (auto& [name, m] : from.in.unlogged) {
+    if (m->awaits_log) waiting.push_back(m);
+  }
+  for (Message* m : waiting) read_elsewhere(*m);
+}
+
+void EngineImpl::forget_unlogged(Peer& from, Message& m) {
+  if (std::exchange(m.awaits_log, false)) --from.in.awaiting_log;
+  from.in.unlogged.erase(name_of(m.header));
+}
+
+}  // namespace hf::engine

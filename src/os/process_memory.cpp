@@ -1,0 +1,49 @@
+#include "os/process_memory.hpp"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/uio.h>
+
+#include "os/process.hpp"
+
+namespace hf::os {
+
+void allow_memory_reads() { ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); }
+
+MemoryCookie random_cookie() {
+  MemoryCookie cookie;
+  [[maybe_unused]] ssize_t got = ::getrandom(&cookie, sizeof(cookie), 0);
+  return cookie;
+}
+
+bool ProcessMemory::open(pid_t pid, std::uint64_t cookie_address, const MemoryCookie& cookie) {
+  if (pid <= 0) return false;
+  Result<UniqueFd> fd = open_pidfd(pid);
+  if (!fd) return false;
+  pidfd_ = std::move(*fd);
+  pid_ = pid;
+  MemoryCookie found;
+  if (read(cookie_address, std::as_writable_bytes(std::span(&found, 1))) && found.value == cookie.value && alive()) return true;
+  close();
+  return false;
+}
+
+bool ProcessMemory::read(std::uint64_t address, MutableBytes out) const {
+  while (!out.empty()) {
+    iovec local{out.data(), out.size()};
+    iovec remote{reinterpret_cast<void*>(address), out.size()};
+    ssize_t got = ::process_vm_readv(pid_, &local, 1, &remote, 1, 0);
+    if (got <= 0) return false;
+    address += static_cast<std::uint64_t>(got);
+    out = out.subspan(static_cast<std::size_t>(got));
+  }
+  return true;
+}
+
+bool ProcessMemory::alive() const {
+  pollfd look{pidfd_.get(), POLLIN, 0};
+  return ::poll(&look, 1, 0) == 0;
+}
+
+}  // namespace hf::os

@@ -1,0 +1,38 @@
+// Reading the memory of another process of this machine, of the same user, into our own: one copy and no other side at work
+// (process_vm_readv). What was read counts only if alive() says so afterwards.
+#pragma once
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+
+#include "base/bytes.hpp"
+#include "os/unique_fd.hpp"
+
+namespace hf::os {
+
+// Random bytes at a known place in a process, by which another one makes sure that it reads the right process.
+struct MemoryCookie {
+  std::array<std::uint64_t, 2> value{};
+};
+
+// Lets any process of this user read this one's memory, where the kernel restricts it (Yama).
+void allow_memory_reads();
+MemoryCookie random_cookie();
+
+class ProcessMemory {
+ public:
+  // False: it cannot be read: not permitted, another process id namespace, gone.
+  bool open(pid_t pid, std::uint64_t cookie_address, const MemoryCookie& cookie);
+  bool is_open() const { return static_cast<bool>(pidfd_); }
+  void close() { pidfd_.reset(); }
+  // False: not all of it could be read.
+  bool read(std::uint64_t address, MutableBytes out) const;
+  bool alive() const;
+
+ private:
+  os::UniqueFd pidfd_;
+  pid_t pid_ = 0;
+};
+
+}  // namespace hf::os
