@@ -189,7 +189,7 @@ void act(std::string word) {
   else if (verb == "diverge")
     tell(BootstrapKind::diverged, raw(wire::Diverged{std::strcmp(value.c_str(), "warn") != 0, 5}), "byte 3");
   else if (verb == "unprotect")
-    tell(BootstrapKind::unprotect, raw(wire::RankName{std::atoi(value.c_str())}));
+    tell(BootstrapKind::unprotect, raw(wire::Unprotect{std::atoi(value.c_str())}));
   else if (verb == "listen")
     tell(BootstrapKind::listening,
          raw(wire::Listening{0x0100007f, static_cast<std::uint16_t>(std::atoi(value.c_str()))}));
