@@ -9,14 +9,10 @@
 namespace hf::engine {
 namespace {
 
-constexpr std::uint64_t tcp_piece_bytes = 64 << 10;
 using segment::taken_mask;
 
 }  // namespace
 
-std::uint64_t EngineImpl::eager_bytes_max(const Peer& to) const {
-  return to.local ? rail::shm::ring_payload_max : tcp_piece_bytes;
-}
 std::uint64_t EngineImpl::data_piece_bytes(const Peer& to) const { return eager_bytes_max(to); }
 
 void EngineImpl::fill(Rank to, const Payload& payload, std::uint64_t offset, MutableBytes out) {
@@ -41,8 +37,7 @@ bool EngineImpl::offer_ring(Peer& to, const FrameHeader& header, const Payload& 
   return true;
 }
 
-bool EngineImpl::ensure_open(Peer& to) {
-  if (to.out.open) return true;
+bool EngineImpl::open_channel(Peer& to) {
   if (!to.running()) return false;
   if (!to.local) {
     dial(to);
@@ -55,13 +50,6 @@ bool EngineImpl::ensure_open(Peer& to) {
   to.out.credit_known = false;
   wake(to);
   return true;
-}
-
-void put(const Sink& sink, std::uint64_t offset, Bytes in) {
-  if (offset >= sink.capacity || in.empty()) return;
-  in = in.first(std::min<std::size_t>(in.size(), sink.capacity - offset));
-  if (sink.data) std::memcpy(sink.data + offset, in.data(), in.size());
-  else sink.unpack(sink.self, offset, in);
 }
 
 // Whether so many eager bytes may be sent now: what the receiver holds for us at most, less what is on the way or held.
@@ -105,12 +93,7 @@ bool EngineImpl::attach(Peer& from) {
   return true;
 }
 
-void EngineImpl::wake(Peer& to) {
-  if (!to.newest_log) return;  // not mapped, or on another node
-  // What was stored for the peer must not move below this load: the sleeper's barrier orders the processors, not the
-  // compiler.
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (segment::load_relaxed(to.newest_log->control().header().sleeping) == 0) return;
+void EngineImpl::ring_doorbell(Peer& to) {
   if (!to.doorbell) to.doorbell = agent->doorbell_of(to.rank);
   std::uint64_t one = 1;
   if (to.doorbell) [[maybe_unused]] ssize_t n = ::write(to.doorbell.get(), &one, sizeof(one));
@@ -124,7 +107,9 @@ void EngineImpl::poll_ring(Peer& from) {
   constexpr std::uint64_t publish_every = segment::ring_lines / 4;
   bool took = false;
   while (from.in.open && !from.in.feeding && from.in.ring.peek(frame)) {
+    in_frame_ = true;
     on_frame(from, frame.header, frame.payload);
+    in_frame_ = false;
     if (!from.in.open) return;  // the peer's death was seen meanwhile
     from.in.ring.release();
     took = true;

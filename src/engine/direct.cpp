@@ -11,6 +11,7 @@ namespace hf::engine {
 namespace {
 
 constexpr std::uint64_t piece_bytes = 256 << 10;  // read between two looks at the ticket: lost when it was taken back
+constexpr std::uint64_t ring_bytes_max = 128 << 10;
 
 }  // namespace
 
@@ -23,10 +24,6 @@ void EngineImpl::publish_memory() {
   header.cookie[0] = cookie_.value[0];
   header.cookie[1] = cookie_.value[1];
   segment::store_release(header.pid, static_cast<std::int32_t>(::getpid()));
-}
-
-bool EngineImpl::may_expose(const Peer& to, const SendOperation& op) const {
-  return direct_ && to.local && op.source.data && op.source.bytes > eager_bytes_max(to);
 }
 
 // As send_logged, but announced first: the receiver reads while we log. If we die before the log has it, our next incarnation
@@ -88,8 +85,15 @@ bool EngineImpl::read_piece(Peer& from, Message& m) {
   return true;
 }
 
+// One message alone, whose sender waits, arrives sooner in pieces through the ring, both sides copying at the same time. When
+// more is waiting behind it, the sender had better go on, and what it has just written is not fought for.
+bool EngineImpl::prefers_ring(const Peer& from, const Message& m) const {
+  return m.exposed.ticket == 0 && m.wanted <= ring_bytes_max && in_frame_ && !from.in.ring.has_more();
+}
+
 void EngineImpl::read_exposed(Message& m) {
   Peer& from = peer(m.source);
+  if (prefers_ring(from, m)) return read_elsewhere(m);
   point("rendezvous.matched");
   while (m.arrived < m.wanted) {
     if (!read_piece(from, m)) return read_elsewhere(m);

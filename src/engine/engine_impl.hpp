@@ -38,7 +38,14 @@ inline void fill_from(const Source& source, std::uint64_t offset, MutableBytes o
 }
 
 // Puts received bytes where the program wants them: at most the sink's capacity.
-void put(const Sink& sink, std::uint64_t offset, Bytes in);
+inline void put(const Sink& sink, std::uint64_t offset, Bytes in) {
+  if (offset >= sink.capacity || in.empty()) return;
+  in = in.first(std::min<std::size_t>(in.size(), sink.capacity - offset));
+  if (sink.data) std::memcpy(sink.data + offset, in.data(), in.size());
+  else sink.unpack(sink.self, offset, in);
+}
+
+inline constexpr std::uint64_t tcp_piece_bytes = 64 << 10;
 
 class EngineImpl {
  public:
@@ -110,6 +117,7 @@ class EngineImpl {
   void send_control(Peer& peer, const FrameHeader& header);
   void pump_log(Peer& peer);
   void pump_queue(Peer& peer);
+  bool offer_queued(Peer& peer, QueuedFrame& frame);
   void pump_transfers(Peer& peer);
   void start_transfer(Peer& peer, const FrameHeader& request);
   bool offer_record(Peer& peer, const segment::Record& record, const Source* source);
@@ -122,10 +130,13 @@ class EngineImpl {
 
   // direct.cpp
   void publish_memory();
-  bool may_expose(const Peer& peer, const SendOperation& op) const;
+  bool may_expose(const Peer& to, const SendOperation& op) const {
+    return direct_ && to.local && op.source.data && op.source.bytes > eager_bytes_max(to);
+  }
   void send_exposed(Peer& peer, SendOperation& op, FrameHeader header);
   bool can_read(Peer& peer);
   bool read_piece(Peer& peer, Message& message);
+  bool prefers_ring(const Peer& peer, const Message& message) const;
   void read_exposed(Message& message);
   void read_elsewhere(Message& message);
   void look_for_logged(Peer& peer);
@@ -146,16 +157,24 @@ class EngineImpl {
   bool has_credit(Peer& peer, std::uint64_t bytes) const;
 
   // channel.cpp
-  bool ensure_open(Peer& peer);
+  bool ensure_open(Peer& peer) { return peer.out.open || open_channel(peer); }
+  bool open_channel(Peer& peer);
   bool attach(Peer& peer);
   bool offer(Peer& peer, const FrameHeader& header, const Payload& payload);
   bool offer_ring(Peer& peer, const FrameHeader& header, const Payload& payload);
   void fill(Rank to, const Payload& payload, std::uint64_t offset, MutableBytes out);
-  void wake(Peer& peer);
+  void wake(Peer& to) {
+    if (!to.newest_log) return;  // not mapped, or on another node
+    // What was stored for the peer must not move below this load: the sleeper's barrier orders the processors, not the
+    // compiler.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (segment::load_relaxed(to.newest_log->control().header().sleeping) != 0) ring_doorbell(to);
+  }
+  void ring_doorbell(Peer& peer);
   void poll_ring(Peer& peer);
   void release_credit(Peer& peer, std::uint64_t bytes);
   void publish_credit(Peer& peer);
-  std::uint64_t eager_bytes_max(const Peer& peer) const;
+  static std::uint64_t eager_bytes_max(const Peer& to) { return to.local ? rail::shm::ring_payload_max : tcp_piece_bytes; }
   std::uint64_t data_piece_bytes(const Peer& peer) const;
 
   // remote.cpp
@@ -285,6 +304,7 @@ class EngineImpl {
   bool spins_ = true;
   bool caught_up_ = true;
   bool direct_ = true;  // large payloads inside the node are read out of the sender's buffer
+  bool in_frame_ = false;  // a frame of a ring is being handled
   os::MemoryCookie cookie_;
   segment::Exposures exposures_;
   std::uint64_t credit_bytes_ = 4 << 20;

@@ -70,11 +70,11 @@ Message* EngineImpl::look(Context context, Rank source, MessageTag tag) {
 // ---- what arrives
 
 void EngineImpl::on_frame(Peer& from, const FrameHeader& header, Bytes payload) {
-  if (!wire::plausible(header, job.rank_count, UINT64_MAX) || header.source != from.rank.value ||
+  std::uint8_t flags = from.local ? wire::flags_on_shared_memory : wire::flags_anywhere;
+  if (!wire::plausible(header, job.rank_count, UINT64_MAX, flags) || header.source != from.rank.value ||
       (wire::payload_on_rail(header) > eager_bytes_max(from) && !is_self(from.rank))) {
     abort(1, "a damaged frame arrived; the shared memory of a peer was overwritten");
   }
-  if (header.flags & wire::flag_exposed && !from.local) abort(1, "a frame from another node offers its memory");
   switch (header.kind) {
     case FrameKind::eager:
     case FrameKind::rendezvous:

@@ -105,12 +105,16 @@ void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
 // Protocol none, and receivers that are no longer protected: the payload stays in the program's buffer until the rail has taken it.
 void EngineImpl::send_unlogged(Peer& to, SendOperation& op, const FrameHeader& header) {
   if (logging) counters().bytes_unprotected += header.length;
-  to.out.queue.push_back({header, &op});
   // Acknowledged to a predecessor: its payload is sent all the same, since it may not have arrived whole.
   bool awaited = op.mode == SendMode::synchronous && !to.out.early_matched.erase(name_of(header));
   if (awaited) to.out.synchronous.emplace(name_of(header), &op);
-  if (logging && to.state == wire::RankState::finished) return discard_unlogged(to);
-  pump_queue(to);
+  if (logging && to.state == wire::RankState::finished) {
+    to.out.queue.push_back({header, &op});
+    return discard_unlogged(to);
+  }
+  QueuedFrame frame{header, &op};
+  if (to.out.queue.empty() && ensure_open(to) && offer_queued(to, frame)) return;
+  to.out.queue.push_back(frame);
 }
 
 // Offers a record of the own log. `source`: its payload while it is still at hand, else it is read from the log.
@@ -180,23 +184,27 @@ void EngineImpl::pump_log(Peer& to) {
 void EngineImpl::pump_queue(Peer& to) {
   if (to.out.queue.empty() || !ensure_open(to)) return;
   while (!to.out.queue.empty()) {
-    QueuedFrame& frame = to.out.queue.front();
-    SendOperation* op = frame.send;
-    // A message that is not in the log must not overtake those that are.
-    if (op && logging && to.out.sent != log_->appended(to.rank.value)) return;
-    bool eager = frame.header.kind == FrameKind::eager;
-    if (eager && (frame.header.length > eager_bytes_max(to) || !has_credit(to, frame.header.length))) {
-      frame.header.kind = FrameKind::rendezvous;
-      eager = false;
-    }
-    bool exposes = op && !logging && frame.header.kind == FrameKind::rendezvous && may_expose(to, *op);
-    wire::Exposed exposed{exposes ? reinterpret_cast<std::uint64_t>(op->source.data) : 0, 0};
-    if (exposes) frame.header.flags |= wire::flag_exposed;
-    if (!offer(to, frame.header, {.source = op ? &op->source : nullptr, .exposed = exposes ? &exposed : nullptr})) return;
-    if (op && frame.header.kind == FrameKind::rendezvous) to.out.rendezvous.emplace(name_of(frame.header), op);
-    if (op && eager && !awaits_match(to, *op)) op->complete = true;
+    if (!offer_queued(to, to.out.queue.front())) return;
     to.out.queue.pop_front();
   }
+}
+
+bool EngineImpl::offer_queued(Peer& to, QueuedFrame& frame) {
+  SendOperation* op = frame.send;
+  // A message that is not in the log must not overtake those that are.
+  if (op && logging && to.out.sent != log_->appended(to.rank.value)) return false;
+  bool eager = frame.header.kind == FrameKind::eager;
+  if (eager && (frame.header.length > eager_bytes_max(to) || !has_credit(to, frame.header.length))) {
+    frame.header.kind = FrameKind::rendezvous;
+    eager = false;
+  }
+  bool exposes = op && !logging && frame.header.kind == FrameKind::rendezvous && may_expose(to, *op);
+  wire::Exposed exposed{exposes ? reinterpret_cast<std::uint64_t>(op->source.data) : 0, 0};
+  if (exposes) frame.header.flags |= wire::flag_exposed;
+  if (!offer(to, frame.header, {.source = op ? &op->source : nullptr, .exposed = exposes ? &exposed : nullptr})) return false;
+  if (op && frame.header.kind == FrameKind::rendezvous) to.out.rendezvous.emplace(name_of(frame.header), op);
+  if (op && eager && !awaits_match(to, *op)) op->complete = true;
+  return true;
 }
 
 // The receiver asks for a payload that it could not be given with the envelope.

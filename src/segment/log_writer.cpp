@@ -50,17 +50,17 @@ void LogWriter::next_chunk(int index) {
   }
   stream.chunk = id;
   stream.chunks.push_back(id);
+  stream.at = chunk(id) + chunk_head_bytes;
+  stream.room = chunk_area_bytes;
 }
 
 MutableBytes LogWriter::area(int index, std::uint64_t want) {
   Stream& stream = streams_[static_cast<std::size_t>(index)];
-  if (stream.released || stream.tail == stream.chunks.size() * chunk_area_bytes) next_chunk(index);
-  std::uint64_t base = (stream.chunks.size() - 1) * chunk_area_bytes;
-  std::uint64_t room = base + chunk_area_bytes - stream.tail;
-  return {chunk(stream.chunk) + chunk_head_bytes + (stream.tail - base), std::min(want, room)};
+  if (stream.room == 0) next_chunk(index);
+  return {stream.at, std::min(want, stream.room)};
 }
 
-void LogWriter::advance(int index, std::uint64_t bytes) { streams_[static_cast<std::size_t>(index)].tail += bytes; }
+void LogWriter::advance(int index, std::uint64_t bytes) { move(streams_[static_cast<std::size_t>(index)], bytes); }
 
 Record LogWriter::begin(int index, wire::FrameHeader& header) {
   Stream& stream = streams_[static_cast<std::size_t>(index)];
@@ -68,14 +68,14 @@ Record LogWriter::begin(int index, wire::FrameHeader& header) {
   header.position = stream.tail;
   header.check = wire::fold(header);
   std::memcpy(out.data(), &header, sizeof(header));
-  Record record{header, StreamPosition{stream.tail}, stream.chunk};
-  advance(index, sizeof(header));
+  Record record{header, StreamPosition{stream.tail}, stream.chunk, {}};
+  move(stream, sizeof(header));
   return record;
 }
 
 void LogWriter::finish(int index) {
   Stream& stream = streams_[static_cast<std::size_t>(index)];
-  stream.tail = padded(stream.tail);  // the area's size is a multiple of record_align: never past its end
+  move(stream, padded(stream.tail) - stream.tail);  // the area's size is a multiple of record_align: never past its end
 }
 
 void LogWriter::append_raw(int index, Bytes bytes) {
@@ -98,6 +98,7 @@ void LogWriter::release(int index) {
   free_.insert(free_.end(), stream.chunks.rbegin(), stream.chunks.rend());
   stream.chunks.clear();
   stream.released = true;
+  stream.room = 0;
 }
 
 }  // namespace hf::segment

@@ -23,6 +23,9 @@ enum FrameFlags : std::uint8_t {
   flag_exposed = 8,      // rendezvous on shared memory: an Exposed follows
 };
 
+inline constexpr std::uint8_t flags_anywhere = flag_synchronous | flag_numbered | flag_logged;
+inline constexpr std::uint8_t flags_on_shared_memory = flags_anywhere | flag_exposed;
+
 struct FrameHeader {
   FrameKind kind{};
   std::uint8_t flags = 0;
@@ -56,9 +59,16 @@ constexpr std::uint64_t payload_in_log(const FrameHeader& h) {
 }
 
 // Structural validity of a header from a peer or a file: known kind and flags, length within `payload_max`, source in range.
-bool plausible(const FrameHeader& header, int rank_count, std::uint64_t payload_max);
+bool plausible(const FrameHeader& header, int rank_count, std::uint64_t payload_max, std::uint8_t flags_allowed = flags_anywhere);
 
-std::uint16_t fold(const FrameHeader& header);  // the check word: all fields but `check`
+// The check word: all fields but `check`.
+inline std::uint16_t fold(const FrameHeader& h) {
+  std::uint64_t x = static_cast<std::uint64_t>(h.kind) | std::uint64_t{h.flags} << 8 | std::uint64_t{h.incarnation} << 16;
+  auto mix = [&x](std::uint64_t v) { x = (x ^ v) * 0x9e3779b97f4a7c15u, x ^= x >> 29; };
+  mix(static_cast<std::uint32_t>(h.source) | static_cast<std::uint64_t>(static_cast<std::uint32_t>(h.tag)) << 32);
+  mix(h.context), mix(h.sequence), mix(h.length), mix(h.offset), mix(h.position);
+  return static_cast<std::uint16_t>(x >> 48) | 1;  // never 0: a zero page is never a record
+}
 
 // First frame in each direction of a connection (and of a ring): joins two incarnations, and says from where in the
 // sender's log stream the connection continues (design section 6.3). What stands before `position` comes from the log.

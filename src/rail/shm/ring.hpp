@@ -172,6 +172,11 @@ class RingReader {
     return true;
   }
   void release() { next_ += lines_of_frame_; }
+  // Whether another frame waits behind the one that peek() gave.
+  bool has_more() const {
+    std::uint64_t after = next_ + lines_of_frame_;
+    return (number(after) & ~skip_mark) == after + 1;
+  }
   // Tells the writer what was taken; cheap when nothing was.
   void publish(segment::Inbound& own, Incarnation writer, std::uint64_t every = 1) {
     if (next_ - published_ < every) return;

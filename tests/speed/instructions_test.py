@@ -1,0 +1,44 @@
+"""instructions_test.py BUILD PROGRAM: instructions that an MPI_Send and an MPI_Recv of 8 bytes execute, counted by callgrind, with each
+protocol. Fails when they are more than LIMITS. What a machine's load cannot change is guarded here; times are measured by bench/."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+BUILD, PROGRAM = (Path(word).resolve() for word in sys.argv[1:3])
+LIMITS = {("none", "Send"): 820, ("none", "Recv"): 1260, ("pessimist", "Send"): 1020, ("pessimist", "Recv"): 1380}  # 6% above what is needed
+FEW, MANY = 20, 120
+
+
+def instructions(protocol, call, count):
+    """In all calls of this function by rank 1, with all that they call."""
+    with tempfile.TemporaryDirectory() as directory:
+        out = Path(directory) / "callgrind.out"
+        done = subprocess.run([BUILD / "bin" / "holdfast", "run", "--protocol", protocol, "-n", "1", PROGRAM, str(count), ":", "-n", "1",
+                               "valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={out}",
+                               f"--toggle-collect=PMPI_{call}", PROGRAM, str(count)], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        totals = re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.MULTILINE)
+        assert totals, "callgrind counted nothing"
+        return int(totals[1])
+
+
+class Instructions(unittest.TestCase):
+    def test_eight_bytes(self):
+        for (protocol, call), limit in LIMITS.items():
+            # On a busy machine the message may not be there yet, and the receiver spins: the least of three counts.
+            each = min((instructions(protocol, call, MANY) - instructions(protocol, call, FEW)) / (MANY - FEW) for _ in range(3))
+            print(f"{protocol}: MPI_{call} of 8 bytes: {each:.0f} instructions, at most {limit}", flush=True)
+            with self.subTest(protocol=protocol, call=call):
+                self.assertGreater(each, 50, "this counts something else")
+                self.assertLessEqual(each, limit)
+
+
+if not shutil.which("valgrind"):
+    print("valgrind is not installed: apt-get install valgrind")
+    sys.exit(77)
+unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
