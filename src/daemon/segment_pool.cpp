@@ -27,16 +27,16 @@ void SegmentPool::start() {
   });
 }
 
-// The ranks of a busy node have use for every core: what they take is replaced when one is idle.
+// The ranks have use for every core: segments are made when one is idle.
 void SegmentPool::only_when_idle() {
   sched_param none{};
   ::pthread_setschedparam(::pthread_self(), SCHED_IDLE, &none);
 }
 
 void SegmentPool::fill() {
+  only_when_idle();
   std::unique_lock lock(mutex_);
   for (;;) {
-    if (ready_.size() >= ready_max_) only_when_idle();
     wanted_.wait(lock, [&] { return stopping_ || ready_.size() < ready_max_; });
     if (stopping_) return;
     lock.unlock();
@@ -50,8 +50,8 @@ void SegmentPool::fill() {
 
 Result<os::UniqueFd> SegmentPool::take() {
   {
-    std::lock_guard lock(mutex_);
-    if (!ready_.empty()) {
+    std::unique_lock lock(mutex_, std::try_to_lock);  // the helper may have it, and no core
+    if (lock && !ready_.empty()) {
       os::UniqueFd out = std::move(ready_.back());
       ready_.pop_back();
       wanted_.notify_one();

@@ -17,8 +17,10 @@ constexpr std::uint64_t ring_bytes_max = 128 << 10;
 
 // The sender says where its cookie is, when it joins.
 void EngineImpl::publish_memory() {
+  auto cookie = os::random_cookie();
+  if (!cookie) return;
+  cookie_ = *cookie;
   os::allow_memory_reads();
-  cookie_ = os::random_cookie();
   auto& header = control.header();
   header.cookie_address = reinterpret_cast<std::uint64_t>(&cookie_);
   header.cookie[0] = cookie_.value[0];
@@ -38,6 +40,7 @@ void EngineImpl::send_exposed(Peer& to, SendOperation& op, FrameHeader header) {
   op.exposure = exposures_.expose(control.header());
   HF_CHECK(protocol.gate().offer(header.kind, 0));
   wire::Exposed exposed{reinterpret_cast<std::uint64_t>(op.source.data), op.exposure.ticket()};
+  segment::fence_streamed();
   bool offered = op.exposure && offer(to, announced, {.exposed = &exposed});
   if (offered) point("rendezvous.exposed");
   log_->fill_record(stream, header, [&op](std::uint64_t offset, MutableBytes out) {
@@ -49,7 +52,7 @@ void EngineImpl::send_exposed(Peer& to, SendOperation& op, FrameHeader header) {
   count_logged(header.length);
   await_match(to, op);
   if (offered || offer_record(to, record, &op.source)) to.out.sent = log_->appended(stream);
-  else wake(to);
+  wake(to);  // also one that could not read, and sleeps until the log has it
   if (!offered || !op.keeps_buffer) op.withdraw();
 }
 
@@ -72,11 +75,12 @@ bool EngineImpl::read_piece(Peer& from, Message& m) {
   const Sink& sink = m.receive->sink;
   if (!sink.data) packed_.resize(n);
   MutableBytes into = sink.data ? MutableBytes(sink.data + m.arrived, n) : MutableBytes(packed_.data(), n);
-  auto stands = [&] { return m.exposed.ticket == 0 || segment::is_exposed(from.newest_log->control().header(), m.exposed.ticket); };
+  auto stands = [&] { return !(m.header.flags & wire::flag_logged) || segment::is_exposed(from.newest_log->control().header(), m.exposed.ticket); };
   if (!stands()) return false;
   if (!from.in.memory.read(m.exposed.address + m.arrived, into)) {
-    from.in.memory_refused = true;
-    from.in.memory.close();
+    // Unless the program has given the buffer back meanwhile, this memory cannot be read.
+    from.in.memory_refused = stands() && from.in.memory.alive();
+    if (from.in.memory_refused) from.in.memory.close();
     return false;
   }
   if (!stands() || !from.in.memory.alive()) return false;
@@ -85,10 +89,9 @@ bool EngineImpl::read_piece(Peer& from, Message& m) {
   return true;
 }
 
-// One message alone, whose sender waits, arrives sooner in pieces through the ring, both sides copying at the same time. When
-// more is waiting behind it, the sender had better go on, and what it has just written is not fought for.
+// A message alone, whose sender waits for it, arrives sooner in pieces through the ring, both sides copying at the same time.
 bool EngineImpl::prefers_ring(const Peer& from, const Message& m) const {
-  return m.exposed.ticket == 0 && m.wanted <= ring_bytes_max && in_frame_ && !from.in.ring.has_more();
+  return m.exposed.ticket == wire::ticket_waits && m.wanted <= ring_bytes_max && in_frame_ && !from.in.ring.has_more();
 }
 
 void EngineImpl::read_exposed(Message& m) {
@@ -113,6 +116,12 @@ void EngineImpl::read_elsewhere(Message& m) {
     return request_payload(m);
   }
   PeerLog* log = sender_log(from, m.header, m.record);
+  if (!log && is_published(from, m)) {  // and cannot be mapped: its sender is asked
+    forget_unlogged(from, m);
+    m.payload = Message::Payload::at_sender;
+    m.arrived = 0;
+    return request_payload(m);
+  }
   if (!log) {  // it is still being logged, or its sender is dead and sends it again
     if (!std::exchange(m.awaits_log, true)) ++from.in.awaiting_log;
     return;
@@ -121,6 +130,11 @@ void EngineImpl::read_elsewhere(Message& m) {
   m.log = log;
   forget_unlogged(from, m);
   take_payload(*m.receive, m);
+}
+
+bool EngineImpl::is_published(Peer& from, const Message& m) {
+  return m.header.incarnation == from.incarnation.value && from.running() && from.newest_log &&
+         from.newest_log->reader(job.self.value).published() > m.header.position;
 }
 
 void EngineImpl::look_for_logged(Peer& from) {

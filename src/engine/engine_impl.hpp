@@ -139,6 +139,7 @@ class EngineImpl {
   bool prefers_ring(const Peer& peer, const Message& message) const;
   void read_exposed(Message& message);
   void read_elsewhere(Message& message);
+  bool is_published(Peer& peer, const Message& message);
   void look_for_logged(Peer& peer);
   void forget_unlogged(Peer& peer, Message& message);
 
@@ -302,6 +303,7 @@ class EngineImpl {
   Peer* asked_unprotect_ = nullptr;  // the receiver that this rank last asked to give up
   bool divergence_is_fatal_ = true;
   bool spins_ = true;
+  unsigned long_waits_ = 0;  // that did not end while spinning
   bool caught_up_ = true;
   bool direct_ = true;  // large payloads inside the node are read out of the sender's buffer
   bool in_frame_ = false;  // a frame of a ring is being handled

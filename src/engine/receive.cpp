@@ -197,7 +197,7 @@ Message* EngineImpl::envelope(Peer& from, const FrameHeader& header, Bytes paylo
   m->header = header;
   m->source = from.rank;
   m->tag = MessageTag{header.tag};
-  m->self_synchronous = self_synchronous_;
+  m->self_synchronous = is_self(from.rank) ? self_synchronous_ : nullptr;
   classify(from, *m, payload, record, log);
   return m;
 }
@@ -253,7 +253,7 @@ void EngineImpl::complete(RecvOperation& op, Message& m) {
 // The usual case: the receive was there first, and the payload is in the frame.
 void EngineImpl::receive_now(RecvOperation& op, Peer& from, const FrameHeader& header, Bytes payload) {
   on_match(op, from.rank, header);
-  on_taken(from.rank, header, self_synchronous_);
+  on_taken(from.rank, header, is_self(from.rank) ? self_synchronous_ : nullptr);
   op.truncated = payload.size() > op.sink.capacity;
   put(op.sink, 0, payload);
   if (!taking_from_log_) release_credit(from, payload.size());

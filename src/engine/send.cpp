@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "base/streaming_copy.hpp"
 #include "engine/engine_impl.hpp"
 
 namespace hf::engine {
@@ -89,7 +90,12 @@ void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
   if (header.length > eager_bytes_max(to)) header.kind = FrameKind::rendezvous;
   bool nothing_waits = to.out.sent == log_->appended(stream) && to.out.queue.empty();
   if (nothing_waits && may_expose(to, op) && ensure_open(to)) return send_exposed(to, op, header);
-  auto fill = [&op](std::uint64_t offset, MutableBytes out) { fill_from(op.source, offset, out); };
+  // Inside the node the payload is sent from the program's buffer, and the log is read only after a failure.
+  bool around_cache = to.local && op.source.data;
+  auto fill = [&op, around_cache](std::uint64_t offset, MutableBytes out) {
+    if (around_cache) streaming_copy(out.data(), op.source.data + offset, out.size());
+    else fill_from(op.source, offset, out);
+  };
   segment::Record record = log_->append(stream, header, fill);
   // Level `process`: every determinant was stored when it arose, so that the gate is open (design section 5).
   HF_CHECK(protocol.gate().offer(header.kind, 0));
@@ -199,7 +205,9 @@ bool EngineImpl::offer_queued(Peer& to, QueuedFrame& frame) {
     eager = false;
   }
   bool exposes = op && !logging && frame.header.kind == FrameKind::rendezvous && may_expose(to, *op);
-  wire::Exposed exposed{exposes ? reinterpret_cast<std::uint64_t>(op->source.data) : 0, 0};
+  wire::Exposed exposed;
+  if (exposes) exposed = {reinterpret_cast<std::uint64_t>(op->source.data), op->keeps_buffer ? 0 : wire::ticket_waits};
+  if (exposes) segment::fence_streamed();
   if (exposes) frame.header.flags |= wire::flag_exposed;
   if (!offer(to, frame.header, {.source = op ? &op->source : nullptr, .exposed = exposes ? &exposed : nullptr})) return false;
   if (op && frame.header.kind == FrameKind::rendezvous) to.out.rendezvous.emplace(name_of(frame.header), op);

@@ -15,6 +15,7 @@ namespace hf::engine {
 namespace {
 
 constexpr std::int64_t spin_ns = 50'000;         // before yielding: another process may need this core to answer
+constexpr unsigned long_waits_max = 16;          // before sleeping once without patience
 constexpr std::int64_t patience_ns = 1'000'000;  // before sleeping
 constexpr int sleep_ms_max = 1000;
 constexpr std::int64_t quiet_ns = 30'000'000;  // longer than a round trip; one that takes longer brings a payload twice
@@ -96,8 +97,12 @@ void EngineImpl::wait(bool (*done)(void*), void* self) {
       seen = current;
       since = now;
     }
+    bool long_wait = spins && now - since >= spin_ns;
     spins = spins_ && now - since < spin_ns;
-    if (now - since > patience_ns && agent) {
+    // Two ranks that share a core, though each could have its own, yield to each other and look too busy to the kernel to be
+    // parted. Who sleeps is woken on an idle core.
+    bool part = long_wait && spins_ && ++long_waits_ % long_waits_max == 0;
+    if ((part || now - since > patience_ns) && agent) {
       sleep(done, self);
       if (done(self)) return;
       since = 0;

@@ -2,8 +2,9 @@
 
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "os/process.hpp"
 
@@ -11,9 +12,10 @@ namespace hf::os {
 
 void allow_memory_reads() { ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); }
 
-MemoryCookie random_cookie() {
+std::optional<MemoryCookie> random_cookie() {
   MemoryCookie cookie;
-  [[maybe_unused]] ssize_t got = ::getrandom(&cookie, sizeof(cookie), 0);
+  // Not the C library's, which a recorder may replace: each incarnation has its own.
+  if (::syscall(SYS_getrandom, &cookie, sizeof(cookie), 0) != sizeof(cookie)) return std::nullopt;
   return cookie;
 }
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "base/bytes.hpp"
 #include "os/unique_fd.hpp"
@@ -18,7 +19,7 @@ struct MemoryCookie {
 
 // Lets any process of this user read this one's memory, where the kernel restricts it (Yama).
 void allow_memory_reads();
-MemoryCookie random_cookie();
+std::optional<MemoryCookie> random_cookie();  // empty: the kernel has none
 
 class ProcessMemory {
  public:

@@ -34,7 +34,7 @@ struct Child {
 };
 
 TEST(ProcessMemory, ReadsWhatTheOtherHas) {
-  cookie = random_cookie();
+  cookie = random_cookie().value();
   std::vector<std::byte> here(300'000, std::byte{7});
   Child child;
   here.assign(here.size(), std::byte{1});
@@ -47,10 +47,10 @@ TEST(ProcessMemory, ReadsWhatTheOtherHas) {
 }
 
 TEST(ProcessMemory, AnotherProcessIsRefused) {
-  cookie = random_cookie();
+  cookie = random_cookie().value();
   Child child;
   ProcessMemory memory;
-  EXPECT_FALSE(memory.open(child.pid, cookie_address(), random_cookie())) << "another cookie stands there";
+  EXPECT_FALSE(memory.open(child.pid, cookie_address(), random_cookie().value())) << "another cookie stands there";
   EXPECT_FALSE(memory.open(child.pid, 16, cookie)) << "nothing is mapped there";
   EXPECT_FALSE(memory.open(0, cookie_address(), cookie));
   pid_t gone = child.pid;
@@ -60,7 +60,7 @@ TEST(ProcessMemory, AnotherProcessIsRefused) {
 }
 
 TEST(ProcessMemory, ADeathIsSeenAndAHoleIsNotRead) {
-  cookie = random_cookie();
+  cookie = random_cookie().value();
   auto* pages = static_cast<std::byte*>(::mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_EQ(::munmap(pages + 4096, 4096), 0);
   Child child;

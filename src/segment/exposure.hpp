@@ -10,6 +10,14 @@
 
 namespace hf::segment {
 
+// A program may have filled its buffer, or fill it next, with stores around the cache (memset and memcpy do so for large sizes),
+// which other stores may overtake: none passes this line.
+inline void fence_streamed() {
+#if defined(__x86_64__)
+  __builtin_ia32_sfence();
+#endif
+}
+
 class Exposure {
  public:
   Exposure() = default;
@@ -26,8 +34,9 @@ class Exposure {
   std::uint64_t ticket() const { return ticket_; }
   void withdraw() {
     if (!word_) return;
-    store_relaxed(*std::exchange(word_, nullptr), std::uint64_t{0});
+    store_release(*std::exchange(word_, nullptr), std::uint64_t{0});
     std::atomic_thread_fence(std::memory_order_release);  // before anything that the program then stores
+    fence_streamed();
   }
 
  private:

@@ -41,12 +41,13 @@ struct FrameHeader {
 };
 static_assert(sizeof(FrameHeader) == 56);
 
-// Where a receiver of the same node may read the payload itself (segment/exposure.hpp). Without a log (ticket 0) until it
-// has asked for nothing more by a clear_to_send of length 0.
+// Where a receiver of the same node may read the payload itself (segment/exposure.hpp). Without a log until it has asked for
+// nothing more by a clear_to_send of length 0; the ticket then only says whether the sender waits for that.
 struct Exposed {
   std::uint64_t address = 0;  // in the sender
   std::uint64_t ticket = 0;
 };
+inline constexpr std::uint64_t ticket_waits = 1;
 
 // Payload bytes that follow this header on a rail.
 constexpr std::uint64_t payload_on_rail(const FrameHeader& h) {
