@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
-#include "base/streaming_copy.hpp"
 #include "engine/engine_impl.hpp"
 
 namespace hf::engine {
@@ -90,12 +89,7 @@ void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
   if (header.length > eager_bytes_max(to)) header.kind = FrameKind::rendezvous;
   bool nothing_waits = to.out.sent == log_->appended(stream) && to.out.queue.empty();
   if (nothing_waits && may_expose(to, op) && ensure_open(to)) return send_exposed(to, op, header);
-  // Inside the node the payload is sent from the program's buffer, and the log is read only after a failure.
-  bool around_cache = to.local && op.source.data;
-  auto fill = [&op, around_cache](std::uint64_t offset, MutableBytes out) {
-    if (around_cache) streaming_copy(out.data(), op.source.data + offset, out.size());
-    else fill_from(op.source, offset, out);
-  };
+  auto fill = [&op](std::uint64_t offset, MutableBytes out) { fill_from(op.source, offset, out); };
   segment::Record record = log_->append(stream, header, fill);
   // Level `process`: every determinant was stored when it arose, so that the gate is open (design section 5).
   HF_CHECK(protocol.gate().offer(header.kind, 0));
