@@ -61,6 +61,7 @@ void EngineImpl::reset_outgoing(Peer& p) {
 void EngineImpl::reset_channel_out(Peer& p) {
   p.out.open = false;
   p.out.ring.close();
+  for (QueuedFrame& f : p.out.queue) f.taken = false;  // it may not have arrived whole
   if (!logging) return;
   std::erase_if(p.out.queue, [](const QueuedFrame& f) { return f.send == nullptr; });  // said again when needed
   p.out.transfers.clear();

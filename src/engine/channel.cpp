@@ -13,7 +13,7 @@ using segment::taken_mask;
 
 }  // namespace
 
-std::uint64_t EngineImpl::data_piece_bytes(const Peer& to) const { return eager_bytes_max(to); }
+std::uint64_t EngineImpl::data_piece_bytes(const Peer& to) const { return to.local ? rail::shm::ring_payload_max : tcp_piece_bytes; }
 
 void EngineImpl::fill(Rank to, const Payload& payload, std::uint64_t offset, MutableBytes out) {
   if (payload.exposed) return void(std::memcpy(out.data(), payload.exposed, out.size()));

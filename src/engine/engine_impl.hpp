@@ -45,7 +45,8 @@ inline void put(const Sink& sink, std::uint64_t offset, Bytes in) {
   else sink.unpack(sink.self, offset, in);
 }
 
-inline constexpr std::uint64_t tcp_piece_bytes = 64 << 10;
+inline constexpr std::uint64_t tcp_eager_bytes = 64 << 10;
+inline constexpr std::uint64_t tcp_piece_bytes = 256 << 10;  // small messages wait for no more than this
 
 class EngineImpl {
  public:
@@ -126,7 +127,7 @@ class EngineImpl {
   }
   void await_match(Peer& peer, SendOperation& op);
   bool awaits_match(const Peer& peer, const SendOperation& op) const;
-  void finish_synchronous(Peer& peer, SendOperation& op);
+  void finish_transfer(Peer& peer, SendOperation& op);
 
   // direct.cpp
   void publish_memory();
@@ -175,8 +176,11 @@ class EngineImpl {
   void poll_ring(Peer& peer);
   void release_credit(Peer& peer, std::uint64_t bytes);
   void publish_credit(Peer& peer);
-  static std::uint64_t eager_bytes_max(const Peer& to) { return to.local ? rail::shm::ring_payload_max : tcp_piece_bytes; }
+  static std::uint64_t eager_bytes_max(const Peer& to) { return to.local ? rail::shm::ring_payload_max : tcp_eager_bytes; }
   std::uint64_t data_piece_bytes(const Peer& peer) const;
+  std::uint64_t payload_bytes_max(const Peer& from, FrameKind kind) const {
+    return kind == FrameKind::data ? data_piece_bytes(from) : eager_bytes_max(from);
+  }
 
   // remote.cpp
   Result<> open_rail();
@@ -186,9 +190,15 @@ class EngineImpl {
   void on_incoming(Peer& from, const rail::tcp::Event& event);
   void on_opened(Peer& from, const wire::Opening& opening);
   void on_closed(Peer& from, const rail::tcp::Event& event);
+  void complete_taken(Peer& to);
   void tell_credit(Peer& to);
   void check_lost(Peer& peer);
+  bool borrowed(const Peer& to) const { return !to.local && rail_->borrows(to.rank); }
   void on_rail_frame(Peer& from, const FrameHeader& header, Bytes payload);
+  void on_head(Peer& from, const FrameHeader& header);
+  MutableBytes place_data(Peer& from, const FrameHeader& header);
+  MutableBytes place_eager(Peer& from, const FrameHeader& header);
+  void on_placed(Peer& from, const FrameHeader& header);
 
   // remote_feed.cpp
   void open_remote_logs();
@@ -207,6 +217,7 @@ class EngineImpl {
   void on_frame(Peer& from, const FrameHeader& header, Bytes payload);
   void on_logged_frame(Peer& from, const FrameHeader& header, Bytes payload);
   void on_data(Peer& from, const FrameHeader& header, Bytes payload);
+  void on_piece(Peer& from, std::map<MessageName, Message*>::iterator receiving);
   void renew(Peer& from, Message& message, const FrameHeader& header, Bytes payload, const segment::Record* record,
              PeerLog* log);
   Message* envelope(Peer& from, const FrameHeader& header, Bytes payload, const segment::Record* record, PeerLog* log);
@@ -286,6 +297,7 @@ class EngineImpl {
   std::unordered_map<std::uint64_t, Peer*> questions_;   // open reads of remote_log_
   std::unordered_map<std::uint64_t, Message*> fetches_;  // open fetches of remote_log_
   bool taking_from_log_ = false;    // records of remote_log_ are being taken
+  bool payload_follows_ = false;    // an eager frame is accepted whose payload is still coming
   std::vector<Bytes> pieces_;       // scratch of offer_rail
   std::vector<std::byte> packed_;   // scratch of offer_rail
   bool finalizing_ = false;

@@ -25,6 +25,7 @@ inline MessageName name_of(const wire::FrameHeader& h) { return {Context{h.conte
 struct QueuedFrame {
   wire::FrameHeader header;
   SendOperation* send = nullptr;
+  bool taken = false;  // by the rail, which still sends from the program's buffer
 };
 
 // A payload on its way after clear_to_send.

@@ -72,7 +72,7 @@ Message* EngineImpl::look(Context context, Rank source, MessageTag tag) {
 void EngineImpl::on_frame(Peer& from, const FrameHeader& header, Bytes payload) {
   std::uint8_t flags = from.local ? wire::flags_on_shared_memory : wire::flags_anywhere;
   if (!wire::plausible(header, job.rank_count, UINT64_MAX, flags) || header.source != from.rank.value ||
-      (wire::payload_on_rail(header) > eager_bytes_max(from) && !is_self(from.rank))) {
+      (wire::payload_on_rail(header) > payload_bytes_max(from, header.kind) && !is_self(from.rank))) {
     abort(1, "a damaged frame arrived; the shared memory of a peer was overwritten");
   }
   switch (header.kind) {
@@ -136,7 +136,7 @@ void EngineImpl::accept(Peer& from, const FrameHeader& header, Bytes payload, co
   if (verdict == core::match::Arrivals::Verdict::take) {
     receive = numbered ? take_numbered(*state, from.rank, number) : take_posted(*state, from.rank, MessageTag{header.tag});
   }
-  if (receive && in_place) {
+  if (receive && in_place && !payload_follows_) {
     receive_now(*receive, from, header, payload);
   } else {
     Message* m = envelope(from, header, payload, record, log);
@@ -209,7 +209,7 @@ void EngineImpl::classify(Peer& from, Message& m, Bytes payload, const segment::
     m.payload = Message::Payload::local_log;
     m.record = *record;
     m.log = log;
-  } else if (m.header.kind == FrameKind::eager) {
+  } else if (m.header.kind == FrameKind::eager && !payload_follows_) {
     m.payload = Message::Payload::held;
     m.from_log = taking_from_log_;
     m.borrowed = payload;
@@ -319,6 +319,10 @@ void EngineImpl::copy_from_log(RecvOperation& op, Message& m) {
 
 void EngineImpl::request_payload(Message& m) {
   Peer& from = peer(m.source);
+  if (std::exchange(payload_follows_, false)) {
+    from.in.receiving[name_of(m.header)] = &m;
+    return;
+  }
   // Its sender's incarnation is gone, or cannot be asked now: its log can.
   bool ended = m.header.incarnation != from.incarnation.value || !from.in.open || from.in.silent;
   if (m.payload == Message::Payload::remote_log || (ended && (m.header.flags & wire::flag_logged))) {
@@ -354,10 +358,15 @@ void EngineImpl::on_data(Peer& from, const FrameHeader& header, Bytes payload) {
   if (header.offset != m.arrived || header.length > m.wanted - m.arrived) return;  // a piece of a transfer given up
   put(m.receive->sink, m.arrived, payload);
   m.arrived += payload.size();
+  on_piece(from, it);
+}
+
+void EngineImpl::on_piece(Peer& from, std::map<MessageName, Message*>::iterator receiving) {
+  Message& m = *receiving->second;
   point("rendezvous.arriving");
   if (m.arrived < m.wanted) return;
   point("rendezvous.received");
-  from.in.receiving.erase(it);
+  from.in.receiving.erase(receiving);
   finish(*m.receive, m);
 }
 

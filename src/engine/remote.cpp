@@ -7,6 +7,11 @@
 namespace hf::engine {
 
 using rail::tcp::Event;
+namespace {
+
+constexpr std::uint64_t from_log_bytes_min = 12 << 10;  // a smaller payload is sent from the program's buffer, and copied if need be
+
+}  // namespace
 
 Result<> EngineImpl::open_rail() {
   const wire::Welcome& w = agent->welcome();
@@ -38,17 +43,20 @@ void EngineImpl::dial(Peer& to) {
 
 bool EngineImpl::offer_rail(Peer& to, const FrameHeader& header, const Payload& payload) {
   std::uint64_t n = wire::payload_on_rail(header);
+  bool steady = true;  // until the rail has sent it: the log, and a buffer whose send is not complete
   pieces_.clear();
-  if (n > 0 && payload.source && payload.source->data) {
+  if (n > 0 && payload.source && payload.source->data && (n < from_log_bytes_min || !payload.record)) {
     pieces_.emplace_back(payload.source->data + payload.begin, n);
-  } else if (n > 0 && payload.source) {
+    steady = !payload.record;
+  } else if (n > 0 && payload.source && !payload.record) {
+    steady = false;
     packed_.resize(n);
     payload.source->pack(payload.source->self, payload.begin, packed_);
     pieces_.emplace_back(packed_);
   } else if (n > 0) {
     HF_CHECK(own_reader(to.rank).pieces(*payload.record, payload.begin, n, pieces_));
   }
-  return rail_->send(to.rank, header, pieces_);
+  return rail_->send(to.rank, header, pieces_, steady);
 }
 
 void EngineImpl::poll_rail() {
@@ -62,8 +70,12 @@ void EngineImpl::poll_rail() {
     switch (event.kind) {
       case Event::opened: on_opened(from, event.opening); break;
       case Event::incoming: on_incoming(from, event); break;
+      case Event::head:
+        if (from.in.open) on_head(from, event.header);
+        break;
       case Event::frame:
-        if (from.in.open) on_rail_frame(from, event.header, event.payload);
+        if (from.in.open && event.placed) on_placed(from, event.header);
+        else if (from.in.open) on_rail_frame(from, event.header, event.payload);
         break;
       case Event::closed: on_closed(from, event); break;
       case Event::stranger: break;
@@ -80,6 +92,57 @@ void EngineImpl::on_rail_frame(Peer& from, const FrameHeader& header, Bytes payl
     return;
   }
   on_frame(from, header, payload);
+}
+
+// A large payload has begun to come: where its place is known it goes there at once.
+void EngineImpl::on_head(Peer& from, const FrameHeader& header) {
+  ++frames_arrived_;
+  if (from.in.feeding) return;  // it waits
+  MutableBytes target;
+  if (header.kind == FrameKind::data) target = place_data(from, header);
+  if (header.kind == FrameKind::eager) target = place_eager(from, header);
+  if (!target.empty()) rail_->place(from.rank, target);
+}
+
+MutableBytes EngineImpl::place_data(Peer& from, const FrameHeader& header) {
+  auto it = from.in.receiving.find(name_of(header));
+  if (it == from.in.receiving.end()) return {};
+  Message& m = *it->second;
+  if (!m.receive->sink.data || header.offset != m.arrived || header.length > m.wanted - m.arrived) return {};
+  return {m.receive->sink.data + m.arrived, header.length};
+}
+
+// The envelope is taken now, as that of an announced message whose payload has been asked for: the receive is matched, and
+// should the channel end before the payload is here, it is found as one of those is.
+MutableBytes EngineImpl::place_eager(Peer& from, const FrameHeader& header) {
+  if (header.length > eager_bytes_max(from) || ((header.flags & wire::flag_logged) && header.position < from.in.cursor)) return {};
+  ContextState* state = contexts.find(Context{header.context});
+  if (!state || from.in.unlogged.contains(name_of(header))) return {};
+  Sequence number{header.sequence};
+  core::match::Posted* receive = nullptr;
+  if (header.flags & wire::flag_numbered) {
+    auto it = state->numbered_posted.find({from.rank, number});
+    if (it != state->numbered_posted.end()) receive = it->second;
+  } else if (number.value == state->peer(from.rank).arrivals.below()) {
+    receive = state->matcher.taker(from.rank, MessageTag{header.tag});
+  }
+  auto* op = static_cast<RecvOperation*>(receive);
+  if (!op || !op->sink.data || op->sink.capacity < header.length) return {};
+  MutableBytes target(op->sink.data, header.length);
+  payload_follows_ = true;
+  on_frame(from, header, {});
+  HF_CHECK(!payload_follows_);
+  return target;
+}
+
+void EngineImpl::on_placed(Peer& from, const FrameHeader& header) {
+  from.in.silent = false;
+  ++frames_arrived_;
+  if (header.kind == FrameKind::eager) release_credit(from, header.length);
+  auto it = from.in.receiving.find(name_of(header));
+  if (it == from.in.receiving.end()) return;  // taken from the log meanwhile
+  it->second->arrived += header.length;
+  on_piece(from, it);
 }
 
 void EngineImpl::on_incoming(Peer& from, const Event& event) {
@@ -115,12 +178,26 @@ void EngineImpl::tell_credit(Peer& to) {
 }
 
 void EngineImpl::on_closed(Peer& from, const Event& event) {
+  complete_taken(from);
   reset_channel_out(from);
   reset_incoming(from);
   bool kept = logging && !from.unprotected && !self_unprotected_;
   if (!kept && event.established && from.running() && !finalizing_) {
     from.lost_since = now_ns();
     from.lost_reason = event.reason;
+  }
+}
+
+// What the rail had taken from a program's buffer is not sent again: either it is there, or the job ends (check_lost).
+void EngineImpl::complete_taken(Peer& to) {
+  while (!to.out.queue.empty() && to.out.queue.front().taken) {
+    SendOperation* op = to.out.queue.front().send;
+    if (!awaits_match(to, *op)) op->complete = true;
+    to.out.queue.pop_front();
+  }
+  while (!to.out.transfers.empty() && to.out.transfers.front().next == to.out.transfers.front().end) {
+    if (SendOperation* op = to.out.transfers.front().send) finish_transfer(to, *op);
+    to.out.transfers.pop_front();
   }
 }
 

@@ -116,6 +116,7 @@ void EngineImpl::fetch(Message& m) {
 
 // The channel is gone: what was being sent over it is taken from the sender's log instead.
 void EngineImpl::fetch_what_was_coming(Peer& from) {
+  rail_->unplace(from.rank);  // from here on the log fills that place
   auto receiving = std::move(from.in.receiving);
   from.in.receiving.clear();
   for (auto& [name, m] : receiving) {

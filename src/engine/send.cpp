@@ -122,7 +122,7 @@ bool EngineImpl::offer_record(Peer& to, const segment::Record& record, const Sou
   FrameHeader h = record.header;
   h.check = 0;
   if (h.kind == FrameKind::eager && !has_credit(to, h.length)) h.kind = FrameKind::rendezvous;
-  if (h.kind == FrameKind::rendezvous) h.offset = record.chunk;
+  if (h.kind == FrameKind::rendezvous || !to.local) h.offset = record.chunk;
   bool at_hand = source && source->data;
   if (!offer(to, h, {at_hand ? source : nullptr, &record, 0})) return false;
   point(h.kind == FrameKind::rendezvous ? "rendezvous.announced" : "send.offered");
@@ -191,6 +191,11 @@ void EngineImpl::pump_queue(Peer& to) {
 
 bool EngineImpl::offer_queued(Peer& to, QueuedFrame& frame) {
   SendOperation* op = frame.send;
+  if (frame.taken) {
+    if (borrowed(to)) return false;
+    if (!awaits_match(to, *op)) op->complete = true;
+    return true;
+  }
   // A message that is not in the log must not overtake those that are.
   if (op && logging && to.out.sent != log_->appended(to.rank.value)) return false;
   bool eager = frame.header.kind == FrameKind::eager;
@@ -205,6 +210,8 @@ bool EngineImpl::offer_queued(Peer& to, QueuedFrame& frame) {
   if (exposes) frame.header.flags |= wire::flag_exposed;
   if (!offer(to, frame.header, {.source = op ? &op->source : nullptr, .exposed = exposes ? &exposed : nullptr})) return false;
   if (op && frame.header.kind == FrameKind::rendezvous) to.out.rendezvous.emplace(name_of(frame.header), op);
+  frame.taken = op && eager && borrowed(to);
+  if (frame.taken) return false;
   if (op && eager && !awaits_match(to, *op)) op->complete = true;
   return true;
 }
@@ -246,19 +253,19 @@ void EngineImpl::pump_transfers(Peer& to) {
     while (t.next < t.end) {
       t.header.offset = t.next;
       t.header.length = std::min<std::uint64_t>(t.end - t.next, data_piece_bytes(to));
-      if (!offer(to, t.header, {t.send ? &t.send->source : nullptr, &t.record, t.next})) return;
+      if (!offer(to, t.header, {t.send ? &t.send->source : nullptr, t.send ? nullptr : &t.record, t.next})) return;
       t.next += t.header.length;
       point("rendezvous.piece");
     }
-    if (t.send && t.send->mode != SendMode::synchronous) t.send->complete = true;
-    if (t.send && t.send->mode == SendMode::synchronous) finish_synchronous(to, *t.send);
+    if (t.send && borrowed(to)) return;
+    if (t.send) finish_transfer(to, *t.send);
     to.out.transfers.pop_front();
   }
 }
 
 // Protocol none: a synchronous rendezvous is matched (it was asked for), and now its buffer is free too.
-void EngineImpl::finish_synchronous(Peer& to, SendOperation& op) {
-  to.out.synchronous.erase({op.context, op.sequence});
+void EngineImpl::finish_transfer(Peer& to, SendOperation& op) {
+  if (op.mode == SendMode::synchronous) to.out.synchronous.erase({op.context, op.sequence});
   op.complete = true;
 }
 
@@ -275,7 +282,7 @@ void EngineImpl::on_matched(Peer& from, const FrameHeader& header) {
   for (const Transfer& t : from.out.transfers) {
     if (t.send == it->second) return;
   }
-  for (const QueuedFrame& f : from.out.queue) {  // a predecessor's was matched: ours completes when it has left
+  for (const QueuedFrame& f : from.out.queue) {  // what has not left completes when it has
     if (f.send == it->second) return void(from.out.synchronous.erase(it));
   }
   it->second->complete = true;

@@ -19,6 +19,7 @@ constexpr unsigned long_waits_max = 16;          // before sleeping once without
 constexpr std::int64_t patience_ns = 1'000'000;  // before sleeping
 constexpr int sleep_ms_max = 1000;
 constexpr std::int64_t quiet_ns = 30'000'000;  // longer than a round trip; one that takes longer brings a payload twice
+constexpr unsigned idle_look_every = 64;  // passes between looks at the connections to agents that have no question
 constexpr int sleep_feeding_ms_max = 5;   // while logs of living peers are followed
 constexpr int sleep_finalizing_ms_max = 1;  // nothing wakes us when the last bytes are confirmed
 
@@ -63,7 +64,8 @@ void EngineImpl::progress_rails() {
       if (p->lost_since) check_lost(*p);
       if (self_unprotected_) publish_log_done(*p);
     }
-    poll_remote_logs();
+    // Between questions only the ends of idle connections could be heard.
+    if (!remote_log_->idle() || passes_ % idle_look_every == 0) poll_remote_logs();
   }
   in_rails_ = false;
   after_call();
@@ -112,7 +114,7 @@ void EngineImpl::wait(bool (*done)(void*), void* self) {
 
 std::uint64_t EngineImpl::activity() {
   auto& c = counters();
-  return c.messages_received + c.messages_sent + c.messages_replayed + frames_arrived_;
+  return c.messages_received + c.messages_sent + c.messages_replayed + frames_arrived_ + (rail_ ? rail_->bytes_arrived() : 0);
 }
 
 // A sender that computes, or has left MPI, cannot bring what its channel had no room for, or what it logged before its channel
@@ -152,6 +154,7 @@ void EngineImpl::sleep(bool (*done)(void*), void* self) {
   segment::store_release(flag, std::uint32_t{1});
   barrier_on_all();
   look_into_logs();
+  passes_ |= idle_look_every - 1;  // the next pass looks at everything
   progress();
   if (!done(self)) {
     bool feeding = false;

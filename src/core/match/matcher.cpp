@@ -54,6 +54,13 @@ Posted* Matcher::take_posted(Rank source, MessageTag tag) {
   return nullptr;
 }
 
+Posted* Matcher::taker(Rank source, MessageTag tag) {
+  for (Posted* p = posted_.first(); p; p = posted_.after(*p)) {
+    if (p->mode != Mode::inert && accepts(*p, source, tag)) return p->mode == Mode::free ? p : nullptr;
+  }
+  return nullptr;
+}
+
 // Receives behind a held one that could take the message too take none before: a later one would overtake it.
 void Matcher::hold_after(Posted& first, Rank source, MessageTag tag) {
   for (Posted* p = posted_.after(first); p; p = posted_.after(*p)) {

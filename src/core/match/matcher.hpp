@@ -40,6 +40,8 @@ class Matcher {
   // The two halves of it: null from the first, and the second must follow.
   Posted* take_posted(Rank source, MessageTag tag);
   void queue(Arrived& message) { unexpected_.push_back(message); }
+  // The posted receive that arrive() would give for such a message; it stays posted.
+  Posted* taker(Rank source, MessageTag tag);
   // The earliest unexpected message that a receive of this source and tag would take now; it stays queued.
   Arrived* peek(Rank source, MessageTag tag);
   // Takes a message found by peek out of the queue.

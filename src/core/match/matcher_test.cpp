@@ -152,7 +152,9 @@ class Pair {
     m->source = Rank{static_cast<std::int32_t>(draw_() % 3)};
     m->tag = MessageTag{static_cast<std::int32_t>(draw_() % 3)};
     int expected = model_.arrive(*m);
+    Posted* would_take = matcher_.taker(m->source, m->tag);
     Posted* taken = matcher_.arrive(*m);
+    EXPECT_EQ(would_take, taken);
     ASSERT_EQ(taken ? static_cast<Receive*>(taken)->id : 0, expected);
     queued_.erase(expected);
     messages_.push_back(std::move(m));

@@ -44,6 +44,7 @@ void TcpRail::Impl::drop(Connection& c, Tell tell, std::string reason) {
     --half_open_;
     listen(true);
   }
+  if (c.state == Connection::State::open) --open_;
   c.state = Connection::State::gone;
   if (c.stream.fd() >= 0) ::epoll_ctl(epoll_, EPOLL_CTL_DEL, c.stream.fd(), nullptr);
   c.stream.close();
@@ -206,6 +207,7 @@ bool TcpRail::Impl::make_open(Connection& c) {
   std::size_t frame = header_bytes + options_.payload_bytes_max;
   if (!c.stream.prepare(frame + (64 << 10), frame + options_.output_bytes)) return false;
   c.state = Connection::State::open;
+  ++open_;
   return true;
 }
 

@@ -34,6 +34,8 @@ void no_delay(int fd) {
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 }
 
+constexpr std::size_t borrow_bytes_min = 8 << 10;  // less than this is copied
+
 bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 }  // namespace
@@ -169,62 +171,108 @@ Stream::Io Stream::talk(Handshake& handshake) {
   }
 }
 
-Stream::Io Stream::fill(std::size_t most) {
+Stream::Io Stream::fill(MutableBytes first, std::size_t most, std::size_t& placed) {
   MutableBytes room = input_.room(std::min(most, input_.capacity() - input_.size()));
-  if (room.empty()) return Io::idle;
-  ssize_t n = ::recv(fd_, room.data(), room.size(), 0);
-  if (n > 0) {
-    input_.added(static_cast<std::size_t>(n));
-    return Io::progress;
+  placed = 0;
+  ssize_t n;
+  if (first.empty()) {
+    if (room.empty()) return Io::idle;
+    n = ::recv(fd_, room.data(), room.size(), 0);
+  } else {
+    iovec vector[2] = {{first.data(), first.size()}, {room.data(), room.size()}};
+    msghdr message{};
+    message.msg_iov = vector;
+    message.msg_iovlen = 2;
+    n = ::recvmsg(fd_, &message, 0);
   }
-  return n < 0 && would_block(errno) ? Io::idle : Io::ended;
+  if (n <= 0) return n < 0 && would_block(errno) ? Io::idle : Io::ended;
+  placed = std::min(first.size(), static_cast<std::size_t>(n));
+  input_.added(static_cast<std::size_t>(n) - placed);
+  return Io::progress;
 }
 
-bool Stream::write(std::span<const Bytes> pieces) {
+namespace {
+
+constexpr std::size_t vector_max = 96;
+
+// As much of the pieces as one call takes. -1 with errno.
+ssize_t send_pieces(int fd, Bytes first, std::span<const Bytes> pieces) {
+  iovec vector[vector_max];
+  std::size_t count = 0;
+  if (!first.empty()) vector[count++] = {const_cast<std::byte*>(first.data()), first.size()};
+  for (Bytes piece : pieces) {
+    if (count == vector_max) break;
+    if (!piece.empty()) vector[count++] = {const_cast<std::byte*>(piece.data()), piece.size()};
+  }
+  msghdr message{};
+  message.msg_iov = vector;
+  message.msg_iovlen = count;
+  return ::sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+}  // namespace
+
+bool Stream::write(std::span<const Bytes> pieces, bool steady) {
   std::size_t total = 0;
   for (Bytes piece : pieces) total += piece.size();
   if (broken_ || !fits(total)) return false;
   std::size_t done = 0;
   if (output_.size() == 0) {
-    constexpr std::size_t pieces_max = 96;
-    iovec vector[pieces_max];
-    std::size_t count = 0;
-    for (Bytes piece : pieces) {
-      if (count == pieces_max) break;
-      if (!piece.empty()) vector[count++] = {const_cast<std::byte*>(piece.data()), piece.size()};
-    }
-    msghdr message{};
-    message.msg_iov = vector;
-    message.msg_iovlen = count;
-    ssize_t n = ::sendmsg(fd_, &message, MSG_NOSIGNAL);
+    ssize_t n = send_pieces(fd_, {}, pieces);
     if (n > 0) done = static_cast<std::size_t>(n);
     if (n < 0 && !would_block(errno)) {
       broken_ = true;
       return false;
     }
   }
-  for (Bytes piece : pieces) {
-    std::size_t skip = std::min(done, piece.size());
+  if (done < total) queue(pieces, done, steady && total - done >= borrow_bytes_min);
+  return true;
+}
+
+void Stream::queue(std::span<const Bytes> pieces, std::size_t done, bool steady) {
+  borrowed_.clear();
+  borrowed_at_ = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    std::size_t skip = std::min(done, pieces[i].size());
     done -= skip;
-    Bytes rest = piece.subspan(skip);
+    Bytes rest = pieces[i].subspan(skip);
     if (rest.empty()) continue;
+    if (steady && i > 0) {
+      borrowed_.push_back(rest);
+      borrowed_bytes_ += rest.size();
+      continue;
+    }
     std::memcpy(output_.room(rest.size()).data(), rest.data(), rest.size());
     output_.added(rest.size());
   }
-  return true;
+}
+
+void Stream::written(std::size_t n) {
+  std::size_t copied = std::min(n, output_.size());
+  output_.consume(copied);
+  n -= copied;
+  borrowed_bytes_ -= n;
+  while (n > 0) {
+    Bytes& piece = borrowed_[borrowed_at_];
+    std::size_t here = std::min(n, piece.size());
+    piece = piece.subspan(here);
+    n -= here;
+    if (piece.empty()) ++borrowed_at_;
+  }
 }
 
 Stream::Io Stream::flush() {
   Io result = Io::idle;
-  while (output_.size() > 0) {
-    ssize_t n = ::send(fd_, output_.bytes().data(), output_.size(), MSG_NOSIGNAL);
+  while (queued() > 0) {
+    ssize_t n = send_pieces(fd_, output_.bytes(), std::span(borrowed_).subspan(borrows() ? borrowed_at_ : borrowed_.size()));
     if (n < 0 && would_block(errno)) return result;
     if (n <= 0) {
       broken_ = true;
       output_.consume(output_.size());
+      borrowed_bytes_ = 0;
       return Io::ended;
     }
-    output_.consume(static_cast<std::size_t>(n));
+    written(static_cast<std::size_t>(n));
     result = Io::progress;
   }
   return result;

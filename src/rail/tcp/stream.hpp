@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "base/result.hpp"
@@ -66,14 +67,21 @@ class Stream {
   Io talk(Handshake& handshake);
 
   // Reads at most `most` bytes (and no more than fit) behind unread().
-  Io fill(std::size_t most);
+  Io fill(std::size_t most) {
+    std::size_t none;
+    return fill({}, most, none);
+  }
+  // The same behind `first`, which is filled before; nothing may be unread. `placed`: how much of it was filled.
+  Io fill(MutableBytes first, std::size_t most, std::size_t& placed);
   Bytes unread() const { return input_.bytes(); }
   void consume(std::size_t n) { input_.consume(n); }
 
   // Takes all pieces or none: to the socket when nothing is queued, what remains into the output buffer. False: no room.
-  bool write(std::span<const Bytes> pieces);
-  bool fits(std::size_t n) const { return n <= output_.capacity() - output_.size(); }
-  std::size_t queued() const { return output_.size(); }
+  // `steady` pieces, all but the first, stay in place until borrows() is false: of large ones what remains is written from there.
+  bool write(std::span<const Bytes> pieces, bool steady = false);
+  bool fits(std::size_t n) const { return !borrows() && n <= output_.capacity() - output_.size(); }
+  bool borrows() const { return borrowed_bytes_ > 0; }
+  std::size_t queued() const { return output_.size() + borrowed_bytes_; }
   Io flush();
   bool broken() const { return broken_; }  // a write failed: what was queued is gone; what has arrived may be read
   std::uint64_t unacknowledged() const;    // in the socket
@@ -81,8 +89,13 @@ class Stream {
 
  private:
   int fd_;
+  void queue(std::span<const Bytes> pieces, std::size_t done, bool steady);
+  void written(std::size_t n);
+
   bool broken_ = false;
   PageBuffer input_, output_;
+  std::vector<Bytes> borrowed_;  // behind what is in output_: from borrowed_at_ on, not yet written
+  std::size_t borrowed_at_ = 0, borrowed_bytes_ = 0;
 };
 
 }  // namespace hf::rail::tcp

@@ -7,14 +7,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.hpp"
 #include "rail/tcp/tcp_rail_impl.hpp"
 
 namespace hf::rail::tcp {
 namespace {
-constexpr std::size_t read_bytes = 64 << 10;   // asked of the kernel at a time, beyond a frame already begun
-constexpr std::uint32_t look_every = 8;        // fruitless polls of the hot connection between looks at all others
+constexpr std::size_t read_bytes = 64 << 10;   // asked of the kernel at a time
+constexpr std::size_t large_bytes = 12 << 10;  // a payload from which on `head` is given
+constexpr std::size_t read_bytes_large = 4096;  // asked after a large payload: it is copied when another one follows
+constexpr std::uint32_t look_every = 64;       // polls of the only open connection between looks at everything else
 constexpr int reads_per_turn = 16;
 constexpr std::size_t header_bytes = sizeof(wire::FrameHeader);
 }  // namespace
@@ -45,9 +48,13 @@ bool TcpRail::is_open(Rank peer) const {
   return c && c->state == Connection::State::open;
 }
 
-bool TcpRail::send(Rank peer, const wire::FrameHeader& header, std::span<const Bytes> pieces) {
-  return impl_->send(peer, header, pieces);
+bool TcpRail::send(Rank peer, const wire::FrameHeader& header, std::span<const Bytes> pieces, bool steady) {
+  return impl_->send(peer, header, pieces, steady);
 }
+bool TcpRail::borrows(Rank peer) const { return is_open(peer) && impl_->peer(peer).live->stream.borrows(); }
+void TcpRail::place(Rank peer, MutableBytes target) { impl_->place(peer, target); }
+void TcpRail::unplace(Rank peer) { impl_->unplace(peer); }
+std::uint64_t TcpRail::bytes_arrived() const { return impl_->bytes_arrived(); }
 
 std::uint64_t TcpRail::unconfirmed_bytes(Rank peer) const {
   if (!is_open(peer)) return 0;
@@ -69,6 +76,7 @@ Result<> TcpRail::Impl::start() {
   auto listener = listen_on(options_.address, port_);
   if (!listener) return std::unexpected(listener.error());
   listener_ = *listener;
+  if (!nowhere_.map(read_bytes)) return fail(Lost::rail, "no memory for buffers");
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
   timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
   epoll_event event{.events = EPOLLIN, .data = {.ptr = &timer_}};
@@ -85,12 +93,12 @@ TcpRail::Impl::PeerState& TcpRail::Impl::peer(Rank rank) {
 
 bool TcpRail::Impl::poll(Event& event) {
   release_view();
-  for (bool looked = false;;) {
+  for (;;) {
     if (take_event(event) || take_frame(event)) return true;
     if (next_ready()) continue;
-    if (looked) return false;
-    looked = true;
-    if (hot_ && ++looks_ % look_every != 0) {
+    // Once a turn: what comes after that waits for the next turn, so that the caller gets to act on what it was given.
+    if (std::exchange(looked_, !looked_)) return false;
+    if (hot_ && open_ == 1 && !hot_->wants_output && ++looks_ % look_every != 0) {
       read(*hot_);
     } else {
       look();
@@ -112,23 +120,43 @@ bool TcpRail::Impl::take_event(Event& event) {
   return true;
 }
 
-bool TcpRail::Impl::frame_is_whole(const Connection& c) const {
+// A large payload that is not all there yet, and of which the caller has not been told.
+bool TcpRail::Impl::is_head(const Connection& c, std::uint64_t payload, std::size_t have) const {
+  return payload >= large_bytes && have < payload && !c.head_told;
+}
+
+bool TcpRail::Impl::has_news(const Connection& c) const {
+  if (c.placing) return c.target.empty();
   Bytes bytes = c.stream.unread();
   if (bytes.size() < header_bytes) return false;
   wire::FrameHeader header;
   std::memcpy(&header, bytes.data(), header_bytes);
   std::uint64_t payload = wire::payload_on_rail(header);
+  std::size_t have = bytes.size() - header_bytes;
   // One that is too long is taken at once, as a violation.
-  return payload > options_.payload_bytes_max || bytes.size() - header_bytes >= payload;
+  return payload > options_.payload_bytes_max || have >= payload || is_head(c, payload, have);
+}
+
+bool TcpRail::Impl::take_placed(Connection& c, Event& event) {
+  c.placing = c.head_told = false;
+  event.kind = Event::frame;
+  event.peer = c.peer;
+  event.incarnation = c.incarnation;
+  event.header = c.header;
+  event.payload = {};
+  event.placed = true;
+  event.reason = {};
+  return true;
 }
 
 bool TcpRail::Impl::take_frame(Event& event) {
   if (!current_) return false;
-  if (!frame_is_whole(*current_)) {
+  if (!has_news(*current_)) {
     current_ = nullptr;
     return false;
   }
   Connection& c = *current_;
+  if (c.placing) return take_placed(c, event);
   Bytes bytes = c.stream.unread();
   wire::FrameHeader header;
   std::memcpy(&header, bytes.data(), header_bytes);
@@ -138,15 +166,38 @@ bool TcpRail::Impl::take_frame(Event& event) {
     violation(c, header);
     return take_event(event);
   }
-  event.kind = Event::frame;
+  c.large = payload >= large_bytes;
   event.peer = c.peer;
   event.incarnation = c.incarnation;
   event.header = header;
-  event.payload = bytes.subspan(header_bytes, payload);
+  event.placed = false;
   event.reason = {};
+  c.head_told = is_head(c, payload, bytes.size() - header_bytes);
+  event.kind = c.head_told ? Event::head : Event::frame;
+  event.payload = c.head_told ? Bytes() : bytes.subspan(header_bytes, payload);
+  if (c.head_told) return true;
   viewed_ = &c;
   viewed_bytes_ = header_bytes + payload;
   return true;
+}
+
+void TcpRail::Impl::place(Rank from, MutableBytes target) {
+  Connection* c = peer(from).live;
+  if (!c || c->state != Connection::State::open || !c->head_told || c->placing) return;
+  Bytes bytes = c->stream.unread();
+  std::memcpy(&c->header, bytes.data(), header_bytes);
+  bytes = bytes.subspan(header_bytes);
+  HF_CHECK(target.size() == wire::payload_on_rail(c->header) && bytes.size() < target.size());
+  std::memcpy(target.data(), bytes.data(), bytes.size());
+  c->target = target.subspan(bytes.size());
+  c->stream.consume(header_bytes + bytes.size());
+  c->placing = true;
+  c->unplaced = false;
+}
+
+void TcpRail::Impl::unplace(Rank from) {
+  Connection* c = peer(from).live;
+  if (c && c->state == Connection::State::open && c->placing) c->unplaced = true;
 }
 
 void TcpRail::Impl::violation(Connection& c, const wire::FrameHeader& h) {
@@ -190,7 +241,7 @@ void TcpRail::Impl::look() {
 
 void TcpRail::Impl::read(Connection& c) {
   for (int turn = 0; turn < reads_per_turn; ++turn) {
-    switch (c.stream.fill(read_bytes)) {
+    switch (receive(c)) {
       case Stream::Io::idle:
         if (c.stream.broken()) drop(c, Tell::yes, "connection lost");
         return;
@@ -198,8 +249,29 @@ void TcpRail::Impl::read(Connection& c) {
       case Stream::Io::progress: break;
     }
     current_ = hot_ = &c;
-    if (frame_is_whole(c)) return;
+    if (has_news(c)) return;
   }
+}
+
+// Of the frame at the head of the input, whose header is there.
+std::size_t TcpRail::Impl::missing(const Connection& c) const {
+  Bytes bytes = c.stream.unread();
+  wire::FrameHeader header;
+  std::memcpy(&header, bytes.data(), header_bytes);
+  return header_bytes + wire::payload_on_rail(header) - bytes.size();
+}
+
+Stream::Io TcpRail::Impl::receive(Connection& c) {
+  MutableBytes first;
+  if (c.placing) first = c.unplaced ? nowhere_.room(std::min(c.target.size(), read_bytes)) : c.target;
+  std::size_t behind = c.large ? read_bytes_large : read_bytes;
+  std::size_t before = c.stream.unread().size(), placed = 0;
+  if (c.placing && first.size() < c.target.size()) behind = 0;  // more of the same payload would follow
+  if (c.head_told && !c.placing) behind += missing(c);
+  Stream::Io io = c.stream.fill(first, behind, placed);
+  if (c.placing) c.target = c.target.subspan(placed);
+  bytes_arrived_ += placed + c.stream.unread().size() - before;
+  return io;
 }
 
 void TcpRail::Impl::write(Connection& c) {
@@ -215,9 +287,9 @@ void TcpRail::Impl::arm(Connection& c, bool output) {
   HF_CHECK(::epoll_ctl(epoll_, EPOLL_CTL_MOD, c.stream.fd(), &event) == 0);
 }
 
-bool TcpRail::Impl::send(Rank to, const wire::FrameHeader& header, std::span<const Bytes> pieces) {
+bool TcpRail::Impl::send(Rank to, const wire::FrameHeader& header, std::span<const Bytes> pieces, bool steady) {
   Connection* c = peer(to).live;
-  if (!c || c->state != Connection::State::open || c->stream.broken()) return false;
+  if (!c || c->state != Connection::State::open || c->stream.broken() || c->stream.borrows()) return false;
   constexpr std::size_t pieces_max = 255;
   HF_CHECK(pieces.size() <= pieces_max);
   std::array<Bytes, pieces_max + 1> all;
@@ -231,7 +303,7 @@ bool TcpRail::Impl::send(Rank to, const wire::FrameHeader& header, std::span<con
   auto full = [&] { return c->stream.queued() > 0 && c->stream.queued() + header_bytes + payload > options_.output_bytes; };
   if (full()) c->stream.flush();
   if (full()) return false;
-  bool taken = c->stream.write(std::span(all).first(pieces.size() + 1));
+  bool taken = c->stream.write(std::span(all).first(pieces.size() + 1), steady);
   // A broken one says so to poll() by its descriptor: what has arrived is still to be read.
   if (taken) arm(*c, c->stream.queued() > 0);
   return taken;

@@ -47,6 +47,7 @@ struct Event {
   enum Kind {
     opened,    // a connection that we dialled is open. opening: the peer's
     incoming,  // an authenticated peer waits for accept() or refuse(). opening: the peer's
+    head,      // header of a frame whose large payload is still coming: place() may be called before the next poll()
     frame,     // header and payload
     closed,    // a connection, dial or incoming is gone and nothing more comes of it; reason says why, for people
     stranger,  // someone without the job's key was refused; reason is the line for the user. Once an address
@@ -57,6 +58,7 @@ struct Event {
   wire::Opening opening;
   wire::FrameHeader header;
   Bytes payload;              // valid until the next poll(), or close() of that peer
+  bool placed = false;        // frame: the payload went to where place() said, or was dropped by unplace(), and is not in `payload`
   std::string_view reason;    // valid until the next poll()
 };
 
@@ -87,7 +89,9 @@ class TcpRail {
 
   // Takes a frame whole or not at all. False: no room, or not open: try later. `pieces` are the payload, in all exactly
   // wire::payload_on_rail(header) bytes and at most payload_bytes_max; they are copied or sent before this returns.
-  bool send(Rank peer, const wire::FrameHeader& header, std::span<const Bytes> pieces);
+  // `steady` pieces stay as they are until borrows(peer) is false, and need no copy; until then nothing else is taken.
+  bool send(Rank peer, const wire::FrameHeader& header, std::span<const Bytes> pieces, bool steady = false);
+  bool borrows(Rank peer) const;
   void flush();  // writes of what is queued as much as the kernel takes; poll() does so too
 
   // Bytes of frames taken by send() that are queued here or not yet acknowledged by the peer's kernel.
@@ -96,6 +100,12 @@ class TcpRail {
   void confirm(Rank peer);
 
   bool poll(Event& event);
+
+  // After `head`: the payload of that frame goes to `target`, of its exact size, which must stay until `frame` (or
+  // `closed`) is there, or until unplace(): what still comes of it is then dropped. unplace() without effect when nothing is placed.
+  void place(Rank peer, MutableBytes target);
+  void unplace(Rank peer);
+  std::uint64_t bytes_arrived() const;
 
   // Drops connection, dial and incoming of a peer, and what was queued. No event follows, and queued ones are withdrawn.
   void close(Rank peer);

@@ -35,6 +35,13 @@ struct Connection {
   std::optional<Handshake> handshake;
   wire::Opening theirs;
   Stream stream;
+  // The frame at the head of the input, when its payload is large.
+  bool head_told = false;          // its `head` was given
+  bool placing = false;            // its header is consumed, its payload goes to `target`
+  bool unplaced = false;           // or nowhere
+  wire::FrameHeader header;        // placing
+  MutableBytes target;             // placing: what is still to be filled; its size counts when unplaced too
+  bool large = false;              // the last frame was: little is read ahead
 };
 
 class TcpRail::Impl {
@@ -53,8 +60,11 @@ class TcpRail::Impl {
 
   // ---- tcp_rail.cpp
   bool poll(Event& event);
-  bool send(Rank peer, const wire::FrameHeader& header, std::span<const Bytes> pieces);
+  bool send(Rank peer, const wire::FrameHeader& header, std::span<const Bytes> pieces, bool steady);
   void flush();
+  void place(Rank peer, MutableBytes target);
+  void unplace(Rank peer);
+  std::uint64_t bytes_arrived() const { return bytes_arrived_; }
   PeerState& peer(Rank rank);
   const Options& options() const { return options_; }
   std::uint16_t port() const { return port_; }
@@ -79,7 +89,11 @@ class TcpRail::Impl {
   void read(Connection& c);
   void write(Connection& c);
   void arm(Connection& c, bool output);
-  bool frame_is_whole(const Connection& c) const;
+  bool take_placed(Connection& c, Event& event);
+  bool has_news(const Connection& c) const;
+  bool is_head(const Connection& c, std::uint64_t payload, std::size_t have) const;
+  std::size_t missing(const Connection& c) const;
+  Stream::Io receive(Connection& c);
   void violation(Connection& c, const wire::FrameHeader& header);
   void announce(Event::Kind kind, const Connection& c, std::string reason = {}, bool established = false);
   void wake();  // makes descriptor() readable: there are events that no socket tells of
@@ -119,10 +133,14 @@ class TcpRail::Impl {
   std::array<epoll_event, 64> ready_{};
   int ready_count_ = 0, ready_at_ = 0;
   std::uint32_t looks_ = 0;
-  Connection* hot_ = nullptr;      // gave data last: looked at first, without epoll
+  bool looked_ = false;  // since poll() gave false last
+  int open_ = 0;         // connections that are open
+  Connection* hot_ = nullptr;      // gave data last: looked at without epoll while it is the only one
   Connection* current_ = nullptr;  // the only one that may have a whole frame in its buffer
   Connection* viewed_ = nullptr;   // whose frame was given out last
   std::size_t viewed_bytes_ = 0;
+  std::uint64_t bytes_arrived_ = 0;
+  PageBuffer nowhere_;             // where unplaced payloads go
 };
 
 }  // namespace hf::rail::tcp

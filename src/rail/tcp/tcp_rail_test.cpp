@@ -50,7 +50,17 @@ struct End {
     Event event;
     if (!rail->poll(event)) return false;
     if (event.kind == Event::incoming && accepting) rail->accept(event.peer, position);
+    if (event.kind == Event::head) {
+      ++heads;
+      if (placing) {
+        target.assign(wire::payload_on_rail(event.header), std::byte{0});
+        rail->place(event.peer, target);
+        if (event.header.sequence >= unplace_from) rail->unplace(event.peer);
+      }
+      return true;
+    }
     seen.push_back({event, Wire(event.payload.begin(), event.payload.end()), std::string(event.reason)});
+    if (event.placed) seen.back().payload = target;
     return true;
   }
   int count(Event::Kind kind) const {
@@ -71,6 +81,10 @@ struct End {
   Peer self;
   std::vector<Seen> seen;
   bool accepting = true;
+  bool placing = false;  // large payloads go to `target`, or nowhere
+  std::uint64_t unplace_from = UINT64_MAX;
+  Wire target;
+  int heads = 0;
   std::uint64_t position = 500;
 };
 
@@ -159,6 +173,70 @@ TEST(TcpRail, TakesLargeFramesWithBackPressure) {
       },
       {&a, &b});
   EXPECT_TRUE(done);
+}
+
+// Large payloads go straight to their place, small ones between them as ever, whatever pieces they come in.
+TEST(TcpRail, PlacesLargePayloads) {
+  End a(0), b(1);
+  ASSERT_TRUE(open_pair(a, b));
+  b.placing = true;
+  b.unplace_from = 200;
+  std::mt19937 random(3);
+  std::vector<Wire> sent;
+  std::size_t next = 0;
+  for (int i = 0; i < 300; ++i) sent.push_back(random_bytes(random, random() % 3 == 0 ? random() % 400'000 : random() % 20'000));
+  ASSERT_TRUE(until(
+      [&] {
+        if (next < sent.size() && !a.rail->borrows(b.self.rank) && a.send(b, next, sent[next])) ++next;
+        return b.count(Event::frame) == 300;
+      },
+      {&a, &b}));
+  EXPECT_GT(b.heads, 50);
+  int placed = 0;
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    const Seen& s = b.seen[i + 1];
+    placed += s.event.placed;
+    EXPECT_EQ(s.event.header.sequence, i);
+    EXPECT_EQ(s.event.header.length, sent[i].size());
+    if (!s.event.placed || i < 200) {
+      EXPECT_EQ(s.payload, sent[i]);
+    }
+  }
+  EXPECT_GT(placed, 50);
+}
+
+// What the socket does not take of steady pieces is sent from where it lies: it may be changed once it is not borrowed.
+TEST(TcpRail, SendsSteadyPiecesFromTheirPlace) {
+  End a(0), b(1);
+  ASSERT_TRUE(open_pair(a, b));
+  std::mt19937 random(4);
+  std::vector<Wire> sent;
+  for (int i = 0; i < 60; ++i) sent.push_back(random_bytes(random, 1 + random() % (1 << 20)));
+  Wire lent;
+  std::size_t next = 0;
+  bool borrowed = false;
+  ASSERT_TRUE(until(
+      [&] {
+        if (next < sent.size() && !a.rail->borrows(b.self.rank)) {
+          lent = sent[next];
+          std::size_t half = lent.size() / 2;
+          Bytes pieces[2] = {Bytes(lent).first(half), Bytes(lent).subspan(half)};
+          wire::FrameHeader header;
+          header.kind = wire::FrameKind::eager;
+          header.sequence = next;
+          header.length = lent.size();
+          next += a.rail->send(b.self.rank, header, pieces, true);
+          if (a.rail->borrows(b.self.rank)) {
+            borrowed = true;
+            EXPECT_GT(a.rail->unconfirmed_bytes(b.self.rank), 0u);
+            EXPECT_FALSE(a.send(b, 0, {}));
+          }
+        }
+        return b.count(Event::frame) == 60;
+      },
+      {&a, &b}));
+  EXPECT_TRUE(borrowed);
+  for (std::size_t i = 0; i < sent.size(); ++i) EXPECT_EQ(b.seen[i + 1].payload, sent[i]);
 }
 
 // 1000 interleavings of two dials: exactly one connection, and it is agreed on.
