@@ -1,6 +1,7 @@
 // Large payloads inside a node, read by the receiver out of the sender's buffer: one copy, by the receiver. Under `none` the buffer
 // stays until the receiver has said that it is done. Under `pessimist` the sender copies the payload into its log meanwhile and
 // takes the buffer back; what was not read until then is read from the log. docs/large-messages.md.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "base/check.hpp"
@@ -115,12 +116,10 @@ void EngineImpl::read_elsewhere(Message& m) {
     m.arrived = 0;
     return request_payload(m);
   }
+  bool published = is_published(from, m);  // asked first: it may be published at any moment
   PeerLog* log = sender_log(from, m.header, m.record);
-  if (!log && is_published(from, m)) {  // and cannot be mapped: its sender is asked
-    forget_unlogged(from, m);
-    m.payload = Message::Payload::at_sender;
-    m.arrived = 0;
-    return request_payload(m);
+  if (!log && published) {
+    abort(1, fmt::format("the message log of rank {} cannot be mapped; raise the limit of open files", m.source.value));
   }
   if (!log) {  // it is still being logged, or its sender is dead and sends it again
     if (!std::exchange(m.awaits_log, true)) ++from.in.awaiting_log;

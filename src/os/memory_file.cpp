@@ -11,10 +11,6 @@
 #include <cerrno>
 #include <cstring>
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-
 namespace hf::os {
 
 Result<UniqueFd> make_memory_file(const char* name, std::uint64_t bytes) {
@@ -56,19 +52,8 @@ void give_back(int fd, std::uint64_t offset, std::uint64_t bytes) {
   (void)::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes));
 }
 
-void touch(int fd, std::uint64_t bytes) {
-  void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (at == MAP_FAILED) return;
-  // In steps: the address space is locked during each, and another thread may want to fork.
-  constexpr std::uint64_t step = 256 * 1024;
-  char* base = static_cast<char*>(at);
-  for (std::uint64_t from = 0; from < bytes; from += step) {
-    std::uint64_t n = std::min(step, bytes - from);
-    if (::madvise(base + from, n, MADV_POPULATE_WRITE) == 0) continue;
-    for (std::uint64_t i = 0; i < n; i += 4096) static_cast<volatile char*>(base)[from + i] = 0;
-  }
-  ::munmap(at, bytes);
-}
+// Not by mapping: a thread of low priority would hold the address space's lock, for which another waits that wants to fork.
+void touch(int fd, std::uint64_t bytes) { [[maybe_unused]] int done = ::fallocate(fd, 0, 0, static_cast<off_t>(bytes)); }
 
 std::uint64_t physical_memory_bytes() {
   return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));

@@ -14,7 +14,7 @@ Result<UniqueFd> make_memory_file(const char* name, std::uint64_t bytes);
 // error of errno ENOSPC kind has an empty text.
 Result<UniqueFd> make_disk_file(const std::string& directory, std::uint64_t bytes, std::uint64_t reserve_bytes);
 Result<UniqueFd> reopen_read_only(int fd);
-// Allocates and clears the pages of a memory file, so that their first use is cheap.
+// Allocates the pages of a memory file, so that their first use is cheaper.
 void touch(int fd, std::uint64_t bytes);
 // Frees the pages or blocks of a part of the file, which reads as zeros from then on; its size stays.
 void give_back(int fd, std::uint64_t offset, std::uint64_t bytes);

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
       MPI_Recv(&word, 1, MPI_LONG, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       MPI_Send(&word, 1, MPI_LONG, 1, 2, MPI_COMM_WORLD);
     } else {
-      struct timespec pause = {0, 2000000};
+      struct timespec pause = {0, 5000000};
       MPI_Send(&word, 1, MPI_LONG, 0, 1, MPI_COMM_WORLD);
       nanosleep(&pause, NULL);
       MPI_Recv(&word, 1, MPI_LONG, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
