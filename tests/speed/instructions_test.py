@@ -10,8 +10,10 @@ import unittest
 from pathlib import Path
 
 BUILD, PROGRAM = (Path(word).resolve() for word in sys.argv[1:3])
-LIMITS = {("none", "Send"): 820, ("none", "Recv"): 1260, ("pessimist", "Send"): 1020, ("pessimist", "Recv"): 1380}  # 6% above what is needed
+# A seventh above what is needed, for other compilers and C libraries.
+LIMITS = {("none", "Send"): 900, ("none", "Recv"): 1380, ("pessimist", "Send"): 1130, ("pessimist", "Recv"): 1520}
 FEW, MANY = 20, 80
+LEAST = 50  # less is no send or receive
 
 
 def instructions(protocol, call, count):
@@ -30,14 +32,17 @@ def instructions(protocol, call, count):
 class Instructions(unittest.TestCase):
     def test_eight_bytes(self):
         for (protocol, call), limit in LIMITS.items():
-            # On a busy machine the message may not be there yet, and the receiver spins: the least of several counts.
-            for _ in range(5):
-                each = (instructions(protocol, call, MANY) - instructions(protocol, call, FEW)) / (MANY - FEW)
-                if each <= limit:
+            # On a busy machine a message may not be there yet, and its receiver spins: the least of several counts.
+            few, many = [], []
+            for _ in range(6):
+                few.append(instructions(protocol, call, FEW))
+                many.append(instructions(protocol, call, MANY))
+                each = (min(many) - min(few)) / (MANY - FEW)
+                if LEAST < each <= limit:
                     break
             print(f"{protocol}: MPI_{call} of 8 bytes: {each:.0f} instructions, at most {limit}", flush=True)
             with self.subTest(protocol=protocol, call=call):
-                self.assertGreater(each, 50, "this counts something else")
+                self.assertGreater(each, LEAST, "this counts something else")
                 self.assertLessEqual(each, limit)
 
 
