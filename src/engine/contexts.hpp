@@ -32,6 +32,19 @@ struct ContextState {
   std::unordered_map<Name, RecvOperation*, NameHash> numbered_posted;
   std::unordered_map<Name, Message*, NameHash> numbered_arrived;
   ContextPeer& peer(Rank rank) { return peers[static_cast<std::size_t>(rank.value)]; }
+
+  // The posted receive that a message takes; null: none. posted_for leaves it posted.
+  RecvOperation* posted_for(Rank source, MessageTag tag) { return static_cast<RecvOperation*>(matcher.taker(source, tag)); }
+  RecvOperation* posted_for(Rank source, Sequence number) {
+    auto it = numbered_posted.find({source, number});
+    return it == numbered_posted.end() ? nullptr : it->second;
+  }
+  RecvOperation* take_posted(Rank source, MessageTag tag) { return static_cast<RecvOperation*>(matcher.take_posted(source, tag)); }
+  RecvOperation* take_posted(Rank source, Sequence number) {
+    RecvOperation* op = posted_for(source, number);
+    if (op) numbered_posted.erase({source, number});
+    return op;
+  }
 };
 
 class Contexts {

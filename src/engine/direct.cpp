@@ -41,7 +41,7 @@ void EngineImpl::send_exposed(Peer& to, SendOperation& op, FrameHeader header) {
   op.exposure = exposures_.expose(control.header());
   HF_CHECK(protocol.gate().offer(header.kind, 0));
   wire::Exposed exposed{reinterpret_cast<std::uint64_t>(op.source.data), op.exposure.ticket()};
-  segment::fence_streamed();
+  fence_streamed();
   bool offered = op.exposure && offer(to, announced, {.exposed = &exposed});
   if (offered) point("rendezvous.exposed");
   log_->fill_record(stream, header, [&op](std::uint64_t offset, MutableBytes out) {

@@ -127,6 +127,7 @@ class EngineImpl {
   }
   void await_match(Peer& peer, SendOperation& op);
   bool awaits_match(const Peer& peer, const SendOperation& op) const;
+  void complete_unless_awaited(const Peer& peer, SendOperation& op) const;
   void finish_transfer(Peer& peer, SendOperation& op);
 
   // direct.cpp
@@ -223,8 +224,6 @@ class EngineImpl {
   Message* envelope(Peer& from, const FrameHeader& header, Bytes payload, const segment::Record* record, PeerLog* log);
   void own(Peer& from, Message& message);
   void unhold(const Message& message);
-  RecvOperation* take_posted(ContextState& state, Rank source, MessageTag tag);
-  RecvOperation* take_numbered(ContextState& state, Rank source, Sequence number);
   void keep_early(ContextPeer& arrivals, Sequence number, Message& message);
   void deliver_early(ContextState& state, ContextPeer& arrivals);
   void on_taken(Rank source, const FrameHeader& header, SendOperation* self_synchronous);

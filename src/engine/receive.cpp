@@ -134,7 +134,7 @@ void EngineImpl::accept(Peer& from, const FrameHeader& header, Bytes payload, co
   bool numbered = header.flags & wire::flag_numbered;
   RecvOperation* receive = nullptr;
   if (verdict == core::match::Arrivals::Verdict::take) {
-    receive = numbered ? take_numbered(*state, from.rank, number) : take_posted(*state, from.rank, MessageTag{header.tag});
+    receive = numbered ? state->take_posted(from.rank, number) : state->take_posted(from.rank, MessageTag{header.tag});
   }
   if (receive && in_place && !payload_follows_) {
     receive_now(*receive, from, header, payload);
@@ -151,18 +151,6 @@ void EngineImpl::accept(Peer& from, const FrameHeader& header, Bytes payload, co
     }
   }
   if (!numbered) deliver_early(*state, arrivals);
-}
-
-RecvOperation* EngineImpl::take_posted(ContextState& state, Rank source, MessageTag tag) {
-  return static_cast<RecvOperation*>(state.matcher.take_posted(source, tag));
-}
-
-RecvOperation* EngineImpl::take_numbered(ContextState& state, Rank source, Sequence number) {
-  auto it = state.numbered_posted.find({source, number});
-  if (it == state.numbered_posted.end()) return nullptr;
-  RecvOperation* op = it->second;
-  state.numbered_posted.erase(it);
-  return op;
 }
 
 void EngineImpl::keep_early(ContextPeer& arrivals, Sequence number, Message& m) {

@@ -119,14 +119,9 @@ MutableBytes EngineImpl::place_eager(Peer& from, const FrameHeader& header) {
   ContextState* state = contexts.find(Context{header.context});
   if (!state || from.in.unlogged.contains(name_of(header))) return {};
   Sequence number{header.sequence};
-  core::match::Posted* receive = nullptr;
-  if (header.flags & wire::flag_numbered) {
-    auto it = state->numbered_posted.find({from.rank, number});
-    if (it != state->numbered_posted.end()) receive = it->second;
-  } else if (number.value == state->peer(from.rank).arrivals.below()) {
-    receive = state->matcher.taker(from.rank, MessageTag{header.tag});
-  }
-  auto* op = static_cast<RecvOperation*>(receive);
+  RecvOperation* op = nullptr;
+  if (header.flags & wire::flag_numbered) op = state->posted_for(from.rank, number);
+  else if (number.value == state->peer(from.rank).arrivals.below()) op = state->posted_for(from.rank, MessageTag{header.tag});
   if (!op || !op->sink.data || op->sink.capacity < header.length) return {};
   MutableBytes target(op->sink.data, header.length);
   payload_follows_ = true;
@@ -191,8 +186,7 @@ void EngineImpl::on_closed(Peer& from, const Event& event) {
 // What the rail had taken from a program's buffer is not sent again: either it is there, or the job ends (check_lost).
 void EngineImpl::complete_taken(Peer& to) {
   while (!to.out.queue.empty() && to.out.queue.front().taken) {
-    SendOperation* op = to.out.queue.front().send;
-    if (!awaits_match(to, *op)) op->complete = true;
+    complete_unless_awaited(to, *to.out.queue.front().send);
     to.out.queue.pop_front();
   }
   while (!to.out.transfers.empty() && to.out.transfers.front().next == to.out.transfers.front().end) {

@@ -152,6 +152,11 @@ bool EngineImpl::awaits_match(const Peer& to, const SendOperation& op) const {
   return op.mode == SendMode::synchronous && to.out.synchronous.contains({op.context, op.sequence});
 }
 
+// Its payload has left the program's buffer.
+void EngineImpl::complete_unless_awaited(const Peer& to, SendOperation& op) const {
+  if (!awaits_match(to, op)) op.complete = true;
+}
+
 void EngineImpl::send_control(Peer& to, const FrameHeader& header) {
   to.out.queue.push_back({header, nullptr});
   pump_queue(to);
@@ -193,7 +198,7 @@ bool EngineImpl::offer_queued(Peer& to, QueuedFrame& frame) {
   SendOperation* op = frame.send;
   if (frame.taken) {
     if (borrowed(to)) return false;
-    if (!awaits_match(to, *op)) op->complete = true;
+    complete_unless_awaited(to, *op);
     return true;
   }
   // A message that is not in the log must not overtake those that are.
@@ -206,13 +211,13 @@ bool EngineImpl::offer_queued(Peer& to, QueuedFrame& frame) {
   bool exposes = op && !logging && frame.header.kind == FrameKind::rendezvous && may_expose(to, *op);
   wire::Exposed exposed;
   if (exposes) exposed = {reinterpret_cast<std::uint64_t>(op->source.data), op->keeps_buffer ? 0 : wire::ticket_waits};
-  if (exposes) segment::fence_streamed();
+  if (exposes) fence_streamed();
   if (exposes) frame.header.flags |= wire::flag_exposed;
   if (!offer(to, frame.header, {.source = op ? &op->source : nullptr, .exposed = exposes ? &exposed : nullptr})) return false;
   if (op && frame.header.kind == FrameKind::rendezvous) to.out.rendezvous.emplace(name_of(frame.header), op);
   frame.taken = op && eager && borrowed(to);
   if (frame.taken) return false;
-  if (op && eager && !awaits_match(to, *op)) op->complete = true;
+  if (op && eager) complete_unless_awaited(to, *op);
   return true;
 }
 

@@ -23,8 +23,8 @@ struct Request : Object {
   virtual ~Request() { release(comm); }
   // True once the operation is complete; no progress is made here.
   virtual bool done() const = 0;
-  // Called when done: fills the status (given as the empty status) and returns its error code. Has no other effect, so
-  // that MPI_Request_get_status may call it as often as it likes.
+  // Called when done: fills the status (given as the empty status) and returns its error code. MPI_Request_get_status
+  // may call it as often as it likes: the program may use the buffer from the first call on, and the request stays.
   virtual int finish(Process&, Status&) = 0;
   // Called once, when the program completes the request or a freed one is done; the code is the completing call's.
   virtual int retire(Process&) { return 0; }

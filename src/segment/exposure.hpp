@@ -6,17 +6,10 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/streaming_copy.hpp"
 #include "segment/control.hpp"
 
 namespace hf::segment {
-
-// A program may have filled its buffer, or fill it next, with stores around the cache (memset and memcpy do so for large sizes),
-// which other stores may overtake: none passes this line.
-inline void fence_streamed() {
-#if defined(__x86_64__)
-  __builtin_ia32_sfence();
-#endif
-}
 
 class Exposure {
  public:

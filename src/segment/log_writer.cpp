@@ -64,13 +64,8 @@ void LogWriter::advance(int index, std::uint64_t bytes) { move(streams_[static_c
 
 Record LogWriter::begin(int index, wire::FrameHeader& header) {
   Stream& stream = streams_[static_cast<std::size_t>(index)];
-  MutableBytes out = area(index, sizeof(wire::FrameHeader));
-  header.position = stream.tail;
-  header.check = wire::fold(header);
-  std::memcpy(out.data(), &header, sizeof(header));
-  Record record{header, StreamPosition{stream.tail}, stream.chunk, {}};
-  move(stream, sizeof(header));
-  return record;
+  if (stream.room == 0) next_chunk(index);
+  return write_header(stream, header);
 }
 
 void LogWriter::finish(int index) {

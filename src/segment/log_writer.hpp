@@ -84,18 +84,23 @@ class LogWriter : public SegmentMap {
   // The usual case: the record fits what is left of the chunk.
   template <class Fill>
   Record append_whole(Stream& stream, wire::FrameHeader& header, std::uint64_t n, std::uint64_t bytes, Fill&& fill) {
-    header.position = stream.tail;
-    header.check = wire::fold(header);
-    std::memcpy(stream.at, &header, sizeof(header));
-    if (n > 0) fill(std::uint64_t{0}, MutableBytes(stream.at + sizeof(header), n));
-    Record record{header, StreamPosition{stream.tail}, stream.chunk, {}};
-    move(stream, bytes);
+    Record record = write_header(stream, header);
+    if (n > 0) fill(std::uint64_t{0}, MutableBytes(stream.at, n));
+    move(stream, bytes - sizeof(header));
     // Nobody has these lines yet: they come while the program computes, and not when the next record is written.
     __builtin_prefetch(stream.at, 1);
     __builtin_prefetch(stream.at + 64, 1);
     return record;
   }
-  void move(Stream& stream, std::uint64_t bytes) {
+  static Record write_header(Stream& stream, wire::FrameHeader& header) {
+    header.position = stream.tail;
+    header.check = wire::fold(header);
+    std::memcpy(stream.at, &header, sizeof(header));
+    Record record{header, StreamPosition{stream.tail}, stream.chunk, {}};
+    move(stream, sizeof(header));
+    return record;
+  }
+  static void move(Stream& stream, std::uint64_t bytes) {
     stream.tail += bytes;
     stream.at += bytes;
     stream.room -= bytes;

@@ -41,24 +41,26 @@ Arrived* Matcher::post(Posted& receive) {
   return nullptr;
 }
 
+Posted* Matcher::first_for(Rank source, MessageTag tag) {
+  Posted* p = posted_.first();
+  while (p && (p->mode == Mode::inert || !accepts(*p, source, tag))) p = posted_.after(*p);
+  return p;
+}
+
 Posted* Matcher::take_posted(Rank source, MessageTag tag) {
-  for (Posted* p = posted_.first(); p; p = posted_.after(*p)) {
-    if (p->mode == Mode::inert || !accepts(*p, source, tag)) continue;
-    if (p->mode == Mode::held) {  // the message waits behind it
-      hold_after(*p, source, tag);
-      return nullptr;
-    }
-    posted_.remove(*p);
-    return p;
+  Posted* first = first_for(source, tag);
+  if (!first) return nullptr;
+  if (first->mode == Mode::held) {  // the message waits behind it
+    hold_after(*first, source, tag);
+    return nullptr;
   }
-  return nullptr;
+  posted_.remove(*first);
+  return first;
 }
 
 Posted* Matcher::taker(Rank source, MessageTag tag) {
-  for (Posted* p = posted_.first(); p; p = posted_.after(*p)) {
-    if (p->mode != Mode::inert && accepts(*p, source, tag)) return p->mode == Mode::free ? p : nullptr;
-  }
-  return nullptr;
+  Posted* first = first_for(source, tag);
+  return first && first->mode == Mode::free ? first : nullptr;
 }
 
 // Receives behind a held one that could take the message too take none before: a later one would overtake it.

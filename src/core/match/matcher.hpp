@@ -73,6 +73,7 @@ class Matcher {
   }
   bool blocked(const Arrived& message) const;
   Arrived* earliest(const Posted& receive);
+  Posted* first_for(Rank source, MessageTag tag);  // the receive that takes such a message, or holds it up
   void hold_after(Posted& first, Rank source, MessageTag tag);
   void remove_posted(Posted& receive);
 

@@ -138,18 +138,13 @@ class RingReader {
   bool is_open() const { return ring_ != nullptr; }
   void close() { ring_ = nullptr; }
 
-  bool ready() const {
-    std::uint64_t found = number(next_);
-    if (found != ((next_ + 1) | skip_mark)) return found == next_ + 1;
-    std::uint64_t start = ring_start();
-    return number(start) == start + 1;
-  }
+  bool ready() const { return frame_at(next_); }
   // The next frame, without source and incarnation, which are the ring's. False: none. An implausible length (a damaged
   // ring) is cut to what the ring holds.
   bool peek(RingFrame& frame) {
     std::uint64_t found = number(next_);
     if (found == ((next_ + 1) | skip_mark)) [[unlikely]] {
-      next_ = ring_start();
+      next_ = ring_start(next_);
       found = number(next_);
     }
     if (found != next_ + 1) return false;
@@ -173,10 +168,7 @@ class RingReader {
   }
   void release() { next_ += lines_of_frame_; }
   // Whether another frame waits behind the one that peek() gave.
-  bool has_more() const {
-    std::uint64_t after = next_ + lines_of_frame_;
-    return (number(after) & ~skip_mark) == after + 1;
-  }
+  bool has_more() const { return frame_at(next_ + lines_of_frame_); }
   // Tells the writer what was taken; cheap when nothing was.
   void publish(segment::Inbound& own, Incarnation writer, std::uint64_t every = 1) {
     if (next_ - published_ < every) return;
@@ -189,7 +181,13 @@ class RingReader {
   std::uint64_t number(std::uint64_t of) const {
     return segment::load_acquire(*reinterpret_cast<const std::uint64_t*>(line(of)));
   }
-  std::uint64_t ring_start() const { return next_ + ring_lines - next_ % ring_lines; }  // the next line there
+  static std::uint64_t ring_start(std::uint64_t after) { return after + ring_lines - after % ring_lines; }
+  bool frame_at(std::uint64_t line) const {
+    std::uint64_t found = number(line);
+    if (found != ((line + 1) | skip_mark)) return found == line + 1;
+    std::uint64_t start = ring_start(line);
+    return number(start) == start + 1;
+  }
   const std::byte* ring_ = nullptr;
   std::uint64_t next_ = 0;
   std::uint64_t published_ = 0;
