@@ -1,27 +1,14 @@
 /* Counts and displacements beyond 2^31 between two groups: of types without data, and of single elements far apart in
  * memory that is reserved and hardly touched. */
-#define _DEFAULT_SOURCE
-#include <sys/mman.h>
+#include "far.h"
 
 #include "../mpi/inter.h"
-#include "coll.h"
 
-#define FAR ((MPI_Count)1 << 32) /* between two elements, in bytes */
-#define MANY (((MPI_Count)1 << 33) + 5)
-
-static char *far_out, *far_in; /* one int each FAR bytes */
-static MPI_Datatype spread, nothing; /* an int of extent FAR; a type without data, of extent 4 */
 static int rank, size, remote_size, other[64]; /* the remote group's ranks in MPI_COMM_WORLD */
 static MPI_Count ones[64], many[64];
 static MPI_Aint elements[64], bytes[64];
 static MPI_Datatype types[64];
 
-static char* reserve(MPI_Count length) {
-  char* p = mmap(NULL, (size_t)length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  CHECK(p != MAP_FAILED);
-  return p;
-}
-static int* at(char* base, int i) { return (int*)(base + i * FAR); }
 static void clear(void) {
   for (int i = 0; i < remote_size; ++i) *at(far_out, i) = value(world_rank, other[i], 0), *at(far_in, i) = -1;
 }
@@ -126,15 +113,7 @@ static void test(MPI_Comm inter) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  far_out = reserve((world_size * world_size + 2) * FAR);
-  far_in = reserve((world_size + 2) * FAR);
-  OK(MPI_Type_create_resized_c(MPI_INT, 0, FAR, &spread));
-  OK(MPI_Type_commit(&spread));
-  MPI_Datatype empty;
-  OK(MPI_Type_contiguous(0, MPI_INT, &empty));
-  OK(MPI_Type_create_resized(empty, 0, 4, &nothing));
-  OK(MPI_Type_commit(&nothing));
-  OK(MPI_Type_free(&empty));
+  begin_far(world_size * world_size + 2, world_size + 2);
   on_intercommunicators(test);
   return end();
 }

@@ -1,22 +1,7 @@
 /* Counts and displacements beyond 2^31 in the large-count forms: of types without data, and of single elements far apart in
  * memory that is reserved and hardly touched. */
-#define _DEFAULT_SOURCE
-#include <sys/mman.h>
+#include "far.h"
 
-#include "coll.h"
-
-#define FAR ((MPI_Count)1 << 32) /* between two elements, in bytes */
-#define MANY (((MPI_Count)1 << 33) + 5)
-
-static char *far_out, *far_in; /* one int each FAR bytes */
-static MPI_Datatype spread, nothing; /* an int of extent FAR; a type without data, of extent 4 */
-
-static char* reserve(MPI_Count bytes) {
-  char* p = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  CHECK(p != MAP_FAILED);
-  return p;
-}
-static int* at(char* base, int i) { return (int*)(base + i * FAR); }
 static void clear(void) {
   for (int i = 0; i < world_size; ++i) *at(far_out, i) = value(world_rank, i, 0), *at(far_in, i) = -1;
 }
@@ -198,15 +183,7 @@ static void reductions(void) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  far_out = reserve((world_size + 1) * FAR);
-  far_in = reserve((world_size + 1) * FAR);
-  OK(MPI_Type_create_resized_c(MPI_INT, 0, FAR, &spread));
-  OK(MPI_Type_commit(&spread));
-  MPI_Datatype empty;
-  OK(MPI_Type_contiguous(0, MPI_INT, &empty));
-  OK(MPI_Type_create_resized(empty, 0, 4, &nothing));
-  OK(MPI_Type_commit(&nothing));
-  OK(MPI_Type_free(&empty));
+  begin_far(world_size + 1, world_size + 1);
   for (int i = 0; i < 3; ++i, ++form) { /* each in each form */
     rooted();
     to_all();
