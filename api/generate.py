@@ -14,8 +14,8 @@ import header
 from table import parse_callbacks, parse_constants, parse_functions
 
 HERE = Path(__file__).resolve().parent
-CHAPTERS = ["environment", "errors", "point_to_point", "datatypes", "collectives", "communicators", "topologies",
-            "partitioned", "windows", "files", "processes", "sessions", "tools", "conversion"]
+CHAPTERS = ["environment", "errors", "point_to_point", "datatypes", "collectives", "persistent_collectives",
+            "communicators", "topologies", "partitioned", "windows", "files", "processes", "sessions", "tools", "conversion"]
 
 
 def read_table():

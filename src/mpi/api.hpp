@@ -221,46 +221,23 @@ int unpack_external(Process& p, const char* datarep, const void* inbuf, Count in
 // collectives
 int allgather(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
     Datatype& recvtype, Comm& comm);
-int allgather_init(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
-    Datatype& recvtype, Comm& comm, Info* info, Request*& request);
 int allgatherv(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
     CountArray recvcounts, CountArray displs, Datatype& recvtype, Comm& comm);
-int allgatherv_init(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
-    CountArray recvcounts, CountArray displs, Datatype& recvtype, Comm& comm, Info* info, Request*& request);
 int allreduce(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype& datatype, Op& op, Comm& comm);
-int allreduce_init(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype& datatype, Op& op, Comm& comm,
-    Info* info, Request*& request);
 int alltoall(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
     Datatype& recvtype, Comm& comm);
-int alltoall_init(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
-    Datatype& recvtype, Comm& comm, Info* info, Request*& request);
 int alltoallv(Process& p, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype& sendtype,
     void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype& recvtype, Comm& comm);
-int alltoallv_init(Process& p, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype& sendtype,
-    void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype& recvtype, Comm& comm, Info* info,
-    Request*& request);
 int alltoallw(Process& p, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
     std::span<Datatype* const> sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
     std::span<Datatype* const> recvtypes, Comm& comm);
-int alltoallw_init(Process& p, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
-    std::span<Datatype* const> sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
-    std::span<Datatype* const> recvtypes, Comm& comm, Info* info, Request*& request);
 int barrier(Process& p, Comm& comm);
-int barrier_init(Process& p, Comm& comm, Info* info, Request*& request);
 int bcast(Process& p, void* buffer, Count count, Datatype& datatype, int root, Comm& comm);
-int bcast_init(Process& p, void* buffer, Count count, Datatype& datatype, int root, Comm& comm, Info* info,
-    Request*& request);
 int exscan(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype& datatype, Op& op, Comm& comm);
-int exscan_init(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype& datatype, Op& op, Comm& comm,
-    Info* info, Request*& request);
 int gather(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
     Datatype& recvtype, int root, Comm& comm);
-int gather_init(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
-    Datatype& recvtype, int root, Comm& comm, Info* info, Request*& request);
 int gatherv(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, CountArray recvcounts,
     CountArray displs, Datatype& recvtype, int root, Comm& comm);
-int gatherv_init(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
-    CountArray recvcounts, CountArray displs, Datatype& recvtype, int root, Comm& comm, Info* info, Request*& request);
 int iallgather(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
     Datatype& recvtype, Comm& comm, Request*& request);
 int iallgatherv(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
@@ -299,26 +276,51 @@ int op_create(Process& p, Callback user_fn, int commute, Op*& op);
 int op_free(Process& p, Op*& op);
 int reduce(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype& datatype, Op& op, int root,
     Comm& comm);
-int reduce_init(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype& datatype, Op& op, int root,
-    Comm& comm, Info* info, Request*& request);
 int reduce_local(Process& p, const void* inbuf, void* inoutbuf, Count count, Datatype& datatype, Op& op);
 int reduce_scatter(Process& p, const void* sendbuf, void* recvbuf, CountArray recvcounts, Datatype& datatype, Op& op,
     Comm& comm);
 int reduce_scatter_block(Process& p, const void* sendbuf, void* recvbuf, Count recvcount, Datatype& datatype, Op& op,
     Comm& comm);
+int scan(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype& datatype, Op& op, Comm& comm);
+int scatter(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
+    Datatype& recvtype, int root, Comm& comm);
+int scatterv(Process& p, const void* sendbuf, CountArray sendcounts, CountArray displs, Datatype& sendtype,
+    void* recvbuf, Count recvcount, Datatype& recvtype, int root, Comm& comm);
+
+// persistent collectives
+int allgather_init(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
+    Datatype& recvtype, Comm& comm, Info* info, Request*& request);
+int allgatherv_init(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+    CountArray recvcounts, CountArray displs, Datatype& recvtype, Comm& comm, Info* info, Request*& request);
+int allreduce_init(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype& datatype, Op& op, Comm& comm,
+    Info* info, Request*& request);
+int alltoall_init(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
+    Datatype& recvtype, Comm& comm, Info* info, Request*& request);
+int alltoallv_init(Process& p, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype& sendtype,
+    void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype& recvtype, Comm& comm, Info* info,
+    Request*& request);
+int alltoallw_init(Process& p, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+    std::span<Datatype* const> sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+    std::span<Datatype* const> recvtypes, Comm& comm, Info* info, Request*& request);
+int barrier_init(Process& p, Comm& comm, Info* info, Request*& request);
+int bcast_init(Process& p, void* buffer, Count count, Datatype& datatype, int root, Comm& comm, Info* info,
+    Request*& request);
+int exscan_init(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype& datatype, Op& op, Comm& comm,
+    Info* info, Request*& request);
+int gather_init(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
+    Datatype& recvtype, int root, Comm& comm, Info* info, Request*& request);
+int gatherv_init(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
+    CountArray recvcounts, CountArray displs, Datatype& recvtype, int root, Comm& comm, Info* info, Request*& request);
+int reduce_init(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype& datatype, Op& op, int root,
+    Comm& comm, Info* info, Request*& request);
 int reduce_scatter_block_init(Process& p, const void* sendbuf, void* recvbuf, Count recvcount, Datatype& datatype,
     Op& op, Comm& comm, Info* info, Request*& request);
 int reduce_scatter_init(Process& p, const void* sendbuf, void* recvbuf, CountArray recvcounts, Datatype& datatype,
     Op& op, Comm& comm, Info* info, Request*& request);
-int scan(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype& datatype, Op& op, Comm& comm);
 int scan_init(Process& p, const void* sendbuf, void* recvbuf, Count count, Datatype& datatype, Op& op, Comm& comm,
     Info* info, Request*& request);
-int scatter(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
-    Datatype& recvtype, int root, Comm& comm);
 int scatter_init(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
     Datatype& recvtype, int root, Comm& comm, Info* info, Request*& request);
-int scatterv(Process& p, const void* sendbuf, CountArray sendcounts, CountArray displs, Datatype& sendtype,
-    void* recvbuf, Count recvcount, Datatype& recvtype, int root, Comm& comm);
 int scatterv_init(Process& p, const void* sendbuf, CountArray sendcounts, CountArray displs, Datatype& sendtype,
     void* recvbuf, Count recvcount, Datatype& recvtype, int root, Comm& comm, Info* info, Request*& request);
 

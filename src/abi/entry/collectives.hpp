@@ -19,26 +19,6 @@ int allgather(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype,
 }
 
 template <class Abi, class N>
-int allgather_init(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, void* recvbuf, N recvcount,
-    typename Abi::Datatype recvtype, typename Abi::Comm comm, typename Abi::Info info,
-    typename Abi::Request* request) {
-  Call<Abi> call(form<N>("MPI_Allgather_init", "MPI_Allgather_init_c"));
-  mpi::Comm* comm_ = call.comm(comm, "comm");
-  if (!Abi::in_place(sendbuf)) call.not_negative(sendcount, mpi::err_count, "sendcount");
-  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype", !Abi::in_place(sendbuf));
-  call.not_negative(recvcount, mpi::err_count, "recvcount");
-  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype");
-  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
-  call.address(request, "request");
-  mpi::Request* request_ = nullptr;
-  if (call.bad()) [[unlikely]] return call.refuse();
-  const int code = mpi::allgather_init(call.p, sendbuf, sendcount, *sendtype_, recvbuf, recvcount, *recvtype_, *comm_,
-      info_, request_);
-  if (code == mpi::success) call.give(request, request_);
-  return call.result(code);
-}
-
-template <class Abi, class N>
 int allgatherv(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, void* recvbuf, const N* recvcounts,
     const N* displs, typename Abi::Datatype recvtype, typename Abi::Comm comm) {
   Call<Abi> call(form<N>("MPI_Allgatherv", "MPI_Allgatherv_c"));
@@ -52,25 +32,6 @@ int allgatherv(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype
 }
 
 template <class Abi, class N>
-int allgatherv_init(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, void* recvbuf,
-    const N* recvcounts, const N* displs, typename Abi::Datatype recvtype, typename Abi::Comm comm,
-    typename Abi::Info info, typename Abi::Request* request) {
-  Call<Abi> call(form<N>("MPI_Allgatherv_init", "MPI_Allgatherv_init_c"));
-  mpi::Comm* comm_ = call.comm(comm, "comm");
-  if (!Abi::in_place(sendbuf)) call.not_negative(sendcount, mpi::err_count, "sendcount");
-  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype", !Abi::in_place(sendbuf));
-  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype");
-  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
-  call.address(request, "request");
-  mpi::Request* request_ = nullptr;
-  if (call.bad()) [[unlikely]] return call.refuse();
-  const int code = mpi::allgatherv_init(call.p, sendbuf, sendcount, *sendtype_, recvbuf, mpi::CountArray(recvcounts),
-      mpi::CountArray(displs), *recvtype_, *comm_, info_, request_);
-  if (code == mpi::success) call.give(request, request_);
-  return call.result(code);
-}
-
-template <class Abi, class N>
 int allreduce(const void* sendbuf, void* recvbuf, N count, typename Abi::Datatype datatype, typename Abi::Op op,
     typename Abi::Comm comm) {
   Call<Abi> call(form<N>("MPI_Allreduce", "MPI_Allreduce_c"));
@@ -80,23 +41,6 @@ int allreduce(const void* sendbuf, void* recvbuf, N count, typename Abi::Datatyp
   mpi::Op* op_ = call.template object<mpi::Op>(op, "op");
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::allreduce(call.p, sendbuf, recvbuf, count, *datatype_, *op_, *comm_));
-}
-
-template <class Abi, class N>
-int allreduce_init(const void* sendbuf, void* recvbuf, N count, typename Abi::Datatype datatype, typename Abi::Op op,
-    typename Abi::Comm comm, typename Abi::Info info, typename Abi::Request* request) {
-  Call<Abi> call(form<N>("MPI_Allreduce_init", "MPI_Allreduce_init_c"));
-  mpi::Comm* comm_ = call.comm(comm, "comm");
-  call.not_negative(count, mpi::err_count, "count");
-  mpi::Datatype* datatype_ = call.committed(datatype, "datatype");
-  mpi::Op* op_ = call.template object<mpi::Op>(op, "op");
-  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
-  call.address(request, "request");
-  mpi::Request* request_ = nullptr;
-  if (call.bad()) [[unlikely]] return call.refuse();
-  const int code = mpi::allreduce_init(call.p, sendbuf, recvbuf, count, *datatype_, *op_, *comm_, info_, request_);
-  if (code == mpi::success) call.give(request, request_);
-  return call.result(code);
 }
 
 template <class Abi, class N>
@@ -113,26 +57,6 @@ int alltoall(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, 
 }
 
 template <class Abi, class N>
-int alltoall_init(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, void* recvbuf, N recvcount,
-    typename Abi::Datatype recvtype, typename Abi::Comm comm, typename Abi::Info info,
-    typename Abi::Request* request) {
-  Call<Abi> call(form<N>("MPI_Alltoall_init", "MPI_Alltoall_init_c"));
-  mpi::Comm* comm_ = call.comm(comm, "comm");
-  if (!Abi::in_place(sendbuf)) call.not_negative(sendcount, mpi::err_count, "sendcount");
-  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype", !Abi::in_place(sendbuf));
-  call.not_negative(recvcount, mpi::err_count, "recvcount");
-  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype");
-  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
-  call.address(request, "request");
-  mpi::Request* request_ = nullptr;
-  if (call.bad()) [[unlikely]] return call.refuse();
-  const int code = mpi::alltoall_init(call.p, sendbuf, sendcount, *sendtype_, recvbuf, recvcount, *recvtype_, *comm_,
-      info_, request_);
-  if (code == mpi::success) call.give(request, request_);
-  return call.result(code);
-}
-
-template <class Abi, class N>
 int alltoallv(const void* sendbuf, const N* sendcounts, const N* sdispls, typename Abi::Datatype sendtype,
     void* recvbuf, const N* recvcounts, const N* rdispls, typename Abi::Datatype recvtype, typename Abi::Comm comm) {
   Call<Abi> call(form<N>("MPI_Alltoallv", "MPI_Alltoallv_c"));
@@ -142,24 +66,6 @@ int alltoallv(const void* sendbuf, const N* sendcounts, const N* sdispls, typena
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::alltoallv(call.p, sendbuf, mpi::CountArray(sendcounts), mpi::CountArray(sdispls), *sendtype_,
       recvbuf, mpi::CountArray(recvcounts), mpi::CountArray(rdispls), *recvtype_, *comm_));
-}
-
-template <class Abi, class N>
-int alltoallv_init(const void* sendbuf, const N* sendcounts, const N* sdispls, typename Abi::Datatype sendtype,
-    void* recvbuf, const N* recvcounts, const N* rdispls, typename Abi::Datatype recvtype, typename Abi::Comm comm,
-    typename Abi::Info info, typename Abi::Request* request) {
-  Call<Abi> call(form<N>("MPI_Alltoallv_init", "MPI_Alltoallv_init_c"));
-  mpi::Comm* comm_ = call.comm(comm, "comm");
-  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype", !Abi::in_place(sendbuf));
-  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype");
-  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
-  call.address(request, "request");
-  mpi::Request* request_ = nullptr;
-  if (call.bad()) [[unlikely]] return call.refuse();
-  const int code = mpi::alltoallv_init(call.p, sendbuf, mpi::CountArray(sendcounts), mpi::CountArray(sdispls),
-      *sendtype_, recvbuf, mpi::CountArray(recvcounts), mpi::CountArray(rdispls), *recvtype_, *comm_, info_, request_);
-  if (code == mpi::success) call.give(request, request_);
-  return call.result(code);
 }
 
 template <class Abi, class N>
@@ -177,46 +83,12 @@ int alltoallw(const void* sendbuf, const N* sendcounts, const N* sdispls, const 
       sendtypes_.span(), recvbuf, mpi::CountArray(recvcounts), mpi::CountArray(rdispls), recvtypes_.span(), *comm_));
 }
 
-template <class Abi, class N>
-int alltoallw_init(const void* sendbuf, const N* sendcounts, const N* sdispls, const typename Abi::Datatype* sendtypes,
-    void* recvbuf, const N* recvcounts, const N* rdispls, const typename Abi::Datatype* recvtypes,
-    typename Abi::Comm comm, typename Abi::Info info, typename Abi::Request* request) {
-  Call<Abi> call(form<N>("MPI_Alltoallw_init", "MPI_Alltoallw_init_c"));
-  mpi::Comm* comm_ = call.comm(comm, "comm");
-  Datatypes<Abi> sendtypes_(call, sendtypes, comm_ ? comm_->peers().size() : 0, "an element of sendtypes", true,
-      !Abi::in_place(sendbuf), mpi::CountArray(sendcounts));
-  Datatypes<Abi> recvtypes_(call, recvtypes, comm_ ? comm_->peers().size() : 0, "an element of recvtypes", true, true,
-      mpi::CountArray(recvcounts));
-  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
-  call.address(request, "request");
-  mpi::Request* request_ = nullptr;
-  if (call.bad()) [[unlikely]] return call.refuse();
-  const int code = mpi::alltoallw_init(call.p, sendbuf, mpi::CountArray(sendcounts), mpi::CountArray(sdispls),
-      sendtypes_.span(), recvbuf, mpi::CountArray(recvcounts), mpi::CountArray(rdispls), recvtypes_.span(), *comm_,
-      info_, request_);
-  if (code == mpi::success) call.give(request, request_);
-  return call.result(code);
-}
-
 template <class Abi>
 int barrier(typename Abi::Comm comm) {
   Call<Abi> call("MPI_Barrier");
   mpi::Comm* comm_ = call.comm(comm, "comm");
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::barrier(call.p, *comm_));
-}
-
-template <class Abi>
-int barrier_init(typename Abi::Comm comm, typename Abi::Info info, typename Abi::Request* request) {
-  Call<Abi> call("MPI_Barrier_init");
-  mpi::Comm* comm_ = call.comm(comm, "comm");
-  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
-  call.address(request, "request");
-  mpi::Request* request_ = nullptr;
-  if (call.bad()) [[unlikely]] return call.refuse();
-  const int code = mpi::barrier_init(call.p, *comm_, info_, request_);
-  if (code == mpi::success) call.give(request, request_);
-  return call.result(code);
 }
 
 template <class Abi, class N>
@@ -231,23 +103,6 @@ int bcast(void* buffer, N count, typename Abi::Datatype datatype, int root, type
 }
 
 template <class Abi, class N>
-int bcast_init(void* buffer, N count, typename Abi::Datatype datatype, int root, typename Abi::Comm comm,
-    typename Abi::Info info, typename Abi::Request* request) {
-  Call<Abi> call(form<N>("MPI_Bcast_init", "MPI_Bcast_init_c"));
-  mpi::Comm* comm_ = call.comm(comm, "comm");
-  const bool looks_on = comm_ && comm_->looks_on(root);
-  if (!looks_on) call.not_negative(count, mpi::err_count, "count");
-  mpi::Datatype* datatype_ = call.committed(datatype, "datatype", !looks_on);
-  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
-  call.address(request, "request");
-  mpi::Request* request_ = nullptr;
-  if (call.bad()) [[unlikely]] return call.refuse();
-  const int code = mpi::bcast_init(call.p, buffer, count, *datatype_, root, *comm_, info_, request_);
-  if (code == mpi::success) call.give(request, request_);
-  return call.result(code);
-}
-
-template <class Abi, class N>
 int exscan(const void* sendbuf, void* recvbuf, N count, typename Abi::Datatype datatype, typename Abi::Op op,
     typename Abi::Comm comm) {
   Call<Abi> call(form<N>("MPI_Exscan", "MPI_Exscan_c"));
@@ -257,23 +112,6 @@ int exscan(const void* sendbuf, void* recvbuf, N count, typename Abi::Datatype d
   mpi::Op* op_ = call.template object<mpi::Op>(op, "op");
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::exscan(call.p, sendbuf, recvbuf, count, *datatype_, *op_, *comm_));
-}
-
-template <class Abi, class N>
-int exscan_init(const void* sendbuf, void* recvbuf, N count, typename Abi::Datatype datatype, typename Abi::Op op,
-    typename Abi::Comm comm, typename Abi::Info info, typename Abi::Request* request) {
-  Call<Abi> call(form<N>("MPI_Exscan_init", "MPI_Exscan_init_c"));
-  mpi::Comm* comm_ = call.comm(comm, "comm");
-  call.not_negative(count, mpi::err_count, "count");
-  mpi::Datatype* datatype_ = call.committed(datatype, "datatype");
-  mpi::Op* op_ = call.template object<mpi::Op>(op, "op");
-  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
-  call.address(request, "request");
-  mpi::Request* request_ = nullptr;
-  if (call.bad()) [[unlikely]] return call.refuse();
-  const int code = mpi::exscan_init(call.p, sendbuf, recvbuf, count, *datatype_, *op_, *comm_, info_, request_);
-  if (code == mpi::success) call.give(request, request_);
-  return call.result(code);
 }
 
 template <class Abi, class N>
@@ -293,28 +131,6 @@ int gather(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, vo
 }
 
 template <class Abi, class N>
-int gather_init(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, void* recvbuf, N recvcount,
-    typename Abi::Datatype recvtype, int root, typename Abi::Comm comm, typename Abi::Info info,
-    typename Abi::Request* request) {
-  Call<Abi> call(form<N>("MPI_Gather_init", "MPI_Gather_init_c"));
-  mpi::Comm* comm_ = call.comm(comm, "comm");
-  const bool at_root = comm_ && comm_->is_root(root);
-  const bool at_leaf = comm_ && comm_->is_leaf(root);
-  if (at_leaf && !Abi::in_place(sendbuf)) call.not_negative(sendcount, mpi::err_count, "sendcount");
-  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype", at_leaf && !Abi::in_place(sendbuf));
-  if (at_root) call.not_negative(recvcount, mpi::err_count, "recvcount");
-  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype", at_root);
-  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
-  call.address(request, "request");
-  mpi::Request* request_ = nullptr;
-  if (call.bad()) [[unlikely]] return call.refuse();
-  const int code = mpi::gather_init(call.p, sendbuf, sendcount, *sendtype_, recvbuf, recvcount, *recvtype_, root,
-      *comm_, info_, request_);
-  if (code == mpi::success) call.give(request, request_);
-  return call.result(code);
-}
-
-template <class Abi, class N>
 int gatherv(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, void* recvbuf, const N* recvcounts,
     const N* displs, typename Abi::Datatype recvtype, int root, typename Abi::Comm comm) {
   Call<Abi> call(form<N>("MPI_Gatherv", "MPI_Gatherv_c"));
@@ -327,27 +143,6 @@ int gatherv(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, v
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::gatherv(call.p, sendbuf, sendcount, *sendtype_, recvbuf, mpi::CountArray(recvcounts),
       mpi::CountArray(displs), *recvtype_, root, *comm_));
-}
-
-template <class Abi, class N>
-int gatherv_init(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, void* recvbuf, const N* recvcounts,
-    const N* displs, typename Abi::Datatype recvtype, int root, typename Abi::Comm comm, typename Abi::Info info,
-    typename Abi::Request* request) {
-  Call<Abi> call(form<N>("MPI_Gatherv_init", "MPI_Gatherv_init_c"));
-  mpi::Comm* comm_ = call.comm(comm, "comm");
-  const bool at_root = comm_ && comm_->is_root(root);
-  const bool at_leaf = comm_ && comm_->is_leaf(root);
-  if (at_leaf && !Abi::in_place(sendbuf)) call.not_negative(sendcount, mpi::err_count, "sendcount");
-  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype", at_leaf && !Abi::in_place(sendbuf));
-  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype", at_root);
-  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
-  call.address(request, "request");
-  mpi::Request* request_ = nullptr;
-  if (call.bad()) [[unlikely]] return call.refuse();
-  const int code = mpi::gatherv_init(call.p, sendbuf, sendcount, *sendtype_, recvbuf, mpi::CountArray(recvcounts),
-      mpi::CountArray(displs), *recvtype_, root, *comm_, info_, request_);
-  if (code == mpi::success) call.give(request, request_);
-  return call.result(code);
 }
 
 template <class Abi, class N>
@@ -690,24 +485,6 @@ int reduce(const void* sendbuf, void* recvbuf, N count, typename Abi::Datatype d
 }
 
 template <class Abi, class N>
-int reduce_init(const void* sendbuf, void* recvbuf, N count, typename Abi::Datatype datatype, typename Abi::Op op,
-    int root, typename Abi::Comm comm, typename Abi::Info info, typename Abi::Request* request) {
-  Call<Abi> call(form<N>("MPI_Reduce_init", "MPI_Reduce_init_c"));
-  mpi::Comm* comm_ = call.comm(comm, "comm");
-  const bool looks_on = comm_ && comm_->looks_on(root);
-  if (!looks_on) call.not_negative(count, mpi::err_count, "count");
-  mpi::Datatype* datatype_ = call.committed(datatype, "datatype", !looks_on);
-  mpi::Op* op_ = call.template object<mpi::Op>(op, "op");
-  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
-  call.address(request, "request");
-  mpi::Request* request_ = nullptr;
-  if (call.bad()) [[unlikely]] return call.refuse();
-  const int code = mpi::reduce_init(call.p, sendbuf, recvbuf, count, *datatype_, *op_, root, *comm_, info_, request_);
-  if (code == mpi::success) call.give(request, request_);
-  return call.result(code);
-}
-
-template <class Abi, class N>
 int reduce_local(const void* inbuf, void* inoutbuf, N count, typename Abi::Datatype datatype, typename Abi::Op op) {
   Call<Abi> call(form<N>("MPI_Reduce_local", "MPI_Reduce_local_c"));
   call.not_negative(count, mpi::err_count, "count");
@@ -742,41 +519,6 @@ int reduce_scatter_block(const void* sendbuf, void* recvbuf, N recvcount, typena
 }
 
 template <class Abi, class N>
-int reduce_scatter_block_init(const void* sendbuf, void* recvbuf, N recvcount, typename Abi::Datatype datatype,
-    typename Abi::Op op, typename Abi::Comm comm, typename Abi::Info info, typename Abi::Request* request) {
-  Call<Abi> call(form<N>("MPI_Reduce_scatter_block_init", "MPI_Reduce_scatter_block_init_c"));
-  mpi::Comm* comm_ = call.comm(comm, "comm");
-  call.not_negative(recvcount, mpi::err_count, "recvcount");
-  mpi::Datatype* datatype_ = call.committed(datatype, "datatype");
-  mpi::Op* op_ = call.template object<mpi::Op>(op, "op");
-  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
-  call.address(request, "request");
-  mpi::Request* request_ = nullptr;
-  if (call.bad()) [[unlikely]] return call.refuse();
-  const int code = mpi::reduce_scatter_block_init(call.p, sendbuf, recvbuf, recvcount, *datatype_, *op_, *comm_, info_,
-      request_);
-  if (code == mpi::success) call.give(request, request_);
-  return call.result(code);
-}
-
-template <class Abi, class N>
-int reduce_scatter_init(const void* sendbuf, void* recvbuf, const N* recvcounts, typename Abi::Datatype datatype,
-    typename Abi::Op op, typename Abi::Comm comm, typename Abi::Info info, typename Abi::Request* request) {
-  Call<Abi> call(form<N>("MPI_Reduce_scatter_init", "MPI_Reduce_scatter_init_c"));
-  mpi::Comm* comm_ = call.comm(comm, "comm");
-  mpi::Datatype* datatype_ = call.committed(datatype, "datatype");
-  mpi::Op* op_ = call.template object<mpi::Op>(op, "op");
-  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
-  call.address(request, "request");
-  mpi::Request* request_ = nullptr;
-  if (call.bad()) [[unlikely]] return call.refuse();
-  const int code = mpi::reduce_scatter_init(call.p, sendbuf, recvbuf, mpi::CountArray(recvcounts), *datatype_, *op_,
-      *comm_, info_, request_);
-  if (code == mpi::success) call.give(request, request_);
-  return call.result(code);
-}
-
-template <class Abi, class N>
 int scan(const void* sendbuf, void* recvbuf, N count, typename Abi::Datatype datatype, typename Abi::Op op,
     typename Abi::Comm comm) {
   Call<Abi> call(form<N>("MPI_Scan", "MPI_Scan_c"));
@@ -786,23 +528,6 @@ int scan(const void* sendbuf, void* recvbuf, N count, typename Abi::Datatype dat
   mpi::Op* op_ = call.template object<mpi::Op>(op, "op");
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::scan(call.p, sendbuf, recvbuf, count, *datatype_, *op_, *comm_));
-}
-
-template <class Abi, class N>
-int scan_init(const void* sendbuf, void* recvbuf, N count, typename Abi::Datatype datatype, typename Abi::Op op,
-    typename Abi::Comm comm, typename Abi::Info info, typename Abi::Request* request) {
-  Call<Abi> call(form<N>("MPI_Scan_init", "MPI_Scan_init_c"));
-  mpi::Comm* comm_ = call.comm(comm, "comm");
-  call.not_negative(count, mpi::err_count, "count");
-  mpi::Datatype* datatype_ = call.committed(datatype, "datatype");
-  mpi::Op* op_ = call.template object<mpi::Op>(op, "op");
-  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
-  call.address(request, "request");
-  mpi::Request* request_ = nullptr;
-  if (call.bad()) [[unlikely]] return call.refuse();
-  const int code = mpi::scan_init(call.p, sendbuf, recvbuf, count, *datatype_, *op_, *comm_, info_, request_);
-  if (code == mpi::success) call.give(request, request_);
-  return call.result(code);
 }
 
 template <class Abi, class N>
@@ -822,28 +547,6 @@ int scatter(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, v
 }
 
 template <class Abi, class N>
-int scatter_init(const void* sendbuf, N sendcount, typename Abi::Datatype sendtype, void* recvbuf, N recvcount,
-    typename Abi::Datatype recvtype, int root, typename Abi::Comm comm, typename Abi::Info info,
-    typename Abi::Request* request) {
-  Call<Abi> call(form<N>("MPI_Scatter_init", "MPI_Scatter_init_c"));
-  mpi::Comm* comm_ = call.comm(comm, "comm");
-  const bool at_root = comm_ && comm_->is_root(root);
-  const bool at_leaf = comm_ && comm_->is_leaf(root);
-  if (at_root) call.not_negative(sendcount, mpi::err_count, "sendcount");
-  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype", at_root);
-  if (at_leaf && !Abi::in_place(recvbuf)) call.not_negative(recvcount, mpi::err_count, "recvcount");
-  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype", at_leaf && !Abi::in_place(recvbuf));
-  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
-  call.address(request, "request");
-  mpi::Request* request_ = nullptr;
-  if (call.bad()) [[unlikely]] return call.refuse();
-  const int code = mpi::scatter_init(call.p, sendbuf, sendcount, *sendtype_, recvbuf, recvcount, *recvtype_, root,
-      *comm_, info_, request_);
-  if (code == mpi::success) call.give(request, request_);
-  return call.result(code);
-}
-
-template <class Abi, class N>
 int scatterv(const void* sendbuf, const N* sendcounts, const N* displs, typename Abi::Datatype sendtype, void* recvbuf,
     N recvcount, typename Abi::Datatype recvtype, int root, typename Abi::Comm comm) {
   Call<Abi> call(form<N>("MPI_Scatterv", "MPI_Scatterv_c"));
@@ -856,27 +559,6 @@ int scatterv(const void* sendbuf, const N* sendcounts, const N* displs, typename
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::scatterv(call.p, sendbuf, mpi::CountArray(sendcounts), mpi::CountArray(displs), *sendtype_,
       recvbuf, recvcount, *recvtype_, root, *comm_));
-}
-
-template <class Abi, class N>
-int scatterv_init(const void* sendbuf, const N* sendcounts, const N* displs, typename Abi::Datatype sendtype,
-    void* recvbuf, N recvcount, typename Abi::Datatype recvtype, int root, typename Abi::Comm comm,
-    typename Abi::Info info, typename Abi::Request* request) {
-  Call<Abi> call(form<N>("MPI_Scatterv_init", "MPI_Scatterv_init_c"));
-  mpi::Comm* comm_ = call.comm(comm, "comm");
-  const bool at_root = comm_ && comm_->is_root(root);
-  const bool at_leaf = comm_ && comm_->is_leaf(root);
-  mpi::Datatype* sendtype_ = call.committed(sendtype, "sendtype", at_root);
-  if (at_leaf && !Abi::in_place(recvbuf)) call.not_negative(recvcount, mpi::err_count, "recvcount");
-  mpi::Datatype* recvtype_ = call.committed(recvtype, "recvtype", at_leaf && !Abi::in_place(recvbuf));
-  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
-  call.address(request, "request");
-  mpi::Request* request_ = nullptr;
-  if (call.bad()) [[unlikely]] return call.refuse();
-  const int code = mpi::scatterv_init(call.p, sendbuf, mpi::CountArray(sendcounts), mpi::CountArray(displs), *sendtype_,
-      recvbuf, recvcount, *recvtype_, root, *comm_, info_, request_);
-  if (code == mpi::success) call.give(request, request_);
-  return call.result(code);
 }
 
 }  // namespace hf::abi::entry

@@ -22,20 +22,6 @@ int PMPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
 }
 HF_WEAK_NAME(MPI_Allgather_c);
 
-int PMPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
-    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::allgather_init<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info,
-      request);
-}
-HF_WEAK_NAME(MPI_Allgather_init);
-
-int PMPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::allgather_init<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
-      info, request);
-}
-HF_WEAK_NAME(MPI_Allgather_init_c);
-
 int PMPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
     const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
   return entry::allgatherv<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
@@ -49,22 +35,6 @@ int PMPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
 }
 HF_WEAK_NAME(MPI_Allgatherv_c);
 
-int PMPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-    const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) {
-  return entry::allgatherv_init<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
-      comm, info, request);
-}
-HF_WEAK_NAME(MPI_Allgatherv_init);
-
-int PMPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-    const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) {
-  return entry::allgatherv_init<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
-      recvtype, comm, info, request);
-}
-HF_WEAK_NAME(MPI_Allgatherv_init_c);
-
 int PMPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   return entry::allreduce<Standard, int>(sendbuf, recvbuf, count, datatype, op, comm);
 }
@@ -75,18 +45,6 @@ int PMPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Da
   return entry::allreduce<Standard, MPI_Count>(sendbuf, recvbuf, count, datatype, op, comm);
 }
 HF_WEAK_NAME(MPI_Allreduce_c);
-
-int PMPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
-    MPI_Info info, MPI_Request* request) {
-  return entry::allreduce_init<Standard, int>(sendbuf, recvbuf, count, datatype, op, comm, info, request);
-}
-HF_WEAK_NAME(MPI_Allreduce_init);
-
-int PMPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::allreduce_init<Standard, MPI_Count>(sendbuf, recvbuf, count, datatype, op, comm, info, request);
-}
-HF_WEAK_NAME(MPI_Allreduce_init_c);
 
 int PMPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
     MPI_Datatype recvtype, MPI_Comm comm) {
@@ -99,20 +57,6 @@ int PMPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendt
   return entry::alltoall<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 HF_WEAK_NAME(MPI_Alltoall_c);
-
-int PMPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
-    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::alltoall_init<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info,
-      request);
-}
-HF_WEAK_NAME(MPI_Alltoall_init);
-
-int PMPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::alltoall_init<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
-      info, request);
-}
-HF_WEAK_NAME(MPI_Alltoall_init_c);
 
 int PMPI_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
     void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -127,22 +71,6 @@ int PMPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MP
       recvtype, comm);
 }
 HF_WEAK_NAME(MPI_Alltoallv_c);
-
-int PMPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
-    void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) {
-  return entry::alltoallv_init<Standard, int>(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
-      recvtype, comm, info, request);
-}
-HF_WEAK_NAME(MPI_Alltoallv_init);
-
-int PMPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
-    MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype,
-    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::alltoallv_init<Standard, MPI_Count>(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
-      rdispls, recvtype, comm, info, request);
-}
-HF_WEAK_NAME(MPI_Alltoallv_init_c);
 
 int PMPI_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],
     void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
@@ -159,31 +87,10 @@ int PMPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MP
 }
 HF_WEAK_NAME(MPI_Alltoallw_c);
 
-int PMPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
-    const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[],
-    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::alltoallw_init<Standard, int>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
-      recvtypes, comm, info, request);
-}
-HF_WEAK_NAME(MPI_Alltoallw_init);
-
-int PMPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
-    const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
-    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::alltoallw_init<Standard, MPI_Count>(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
-      rdispls, recvtypes, comm, info, request);
-}
-HF_WEAK_NAME(MPI_Alltoallw_init_c);
-
 int PMPI_Barrier(MPI_Comm comm) {
   return entry::barrier<Standard>(comm);
 }
 HF_WEAK_NAME(MPI_Barrier);
-
-int PMPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::barrier_init<Standard>(comm, info, request);
-}
-HF_WEAK_NAME(MPI_Barrier_init);
 
 int PMPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
   return entry::bcast<Standard, int>(buffer, count, datatype, root, comm);
@@ -194,18 +101,6 @@ int PMPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root,
   return entry::bcast<Standard, MPI_Count>(buffer, count, datatype, root, comm);
 }
 HF_WEAK_NAME(MPI_Bcast_c);
-
-int PMPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) {
-  return entry::bcast_init<Standard, int>(buffer, count, datatype, root, comm, info, request);
-}
-HF_WEAK_NAME(MPI_Bcast_init);
-
-int PMPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) {
-  return entry::bcast_init<Standard, MPI_Count>(buffer, count, datatype, root, comm, info, request);
-}
-HF_WEAK_NAME(MPI_Bcast_init_c);
 
 int PMPI_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   return entry::exscan<Standard, int>(sendbuf, recvbuf, count, datatype, op, comm);
@@ -218,18 +113,6 @@ int PMPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datat
 }
 HF_WEAK_NAME(MPI_Exscan_c);
 
-int PMPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
-    MPI_Info info, MPI_Request* request) {
-  return entry::exscan_init<Standard, int>(sendbuf, recvbuf, count, datatype, op, comm, info, request);
-}
-HF_WEAK_NAME(MPI_Exscan_init);
-
-int PMPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::exscan_init<Standard, MPI_Count>(sendbuf, recvbuf, count, datatype, op, comm, info, request);
-}
-HF_WEAK_NAME(MPI_Exscan_init_c);
-
 int PMPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
     MPI_Datatype recvtype, int root, MPI_Comm comm) {
   return entry::gather<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
@@ -241,20 +124,6 @@ int PMPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtyp
   return entry::gather<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
 }
 HF_WEAK_NAME(MPI_Gather_c);
-
-int PMPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
-    MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::gather_init<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info,
-      request);
-}
-HF_WEAK_NAME(MPI_Gather_init);
-
-int PMPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::gather_init<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
-      info, request);
-}
-HF_WEAK_NAME(MPI_Gather_init_c);
 
 int PMPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
     const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -269,21 +138,6 @@ int PMPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendty
       comm);
 }
 HF_WEAK_NAME(MPI_Gatherv_c);
-
-int PMPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-    const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::gatherv_init<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root,
-      comm, info, request);
-}
-HF_WEAK_NAME(MPI_Gatherv_init);
-
-int PMPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-    const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm,
-    MPI_Info info, MPI_Request* request) {
-  return entry::gatherv_init<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
-      root, comm, info, request);
-}
-HF_WEAK_NAME(MPI_Gatherv_init_c);
 
 int PMPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
     MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
@@ -535,18 +389,6 @@ int PMPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datat
 }
 HF_WEAK_NAME(MPI_Reduce_c);
 
-int PMPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root,
-    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::reduce_init<Standard, int>(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
-}
-HF_WEAK_NAME(MPI_Reduce_init);
-
-int PMPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
-    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::reduce_init<Standard, MPI_Count>(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
-}
-HF_WEAK_NAME(MPI_Reduce_init_c);
-
 int PMPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, MPI_Datatype datatype, MPI_Op op) {
   return entry::reduce_local<Standard, int>(inbuf, inoutbuf, count, datatype, op);
 }
@@ -581,33 +423,6 @@ int PMPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count re
 }
 HF_WEAK_NAME(MPI_Reduce_scatter_block_c);
 
-int PMPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op,
-    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::reduce_scatter_block_init<Standard, int>(sendbuf, recvbuf, recvcount, datatype, op, comm, info,
-      request);
-}
-HF_WEAK_NAME(MPI_Reduce_scatter_block_init);
-
-int PMPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype,
-    MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::reduce_scatter_block_init<Standard, MPI_Count>(sendbuf, recvbuf, recvcount, datatype, op, comm, info,
-      request);
-}
-HF_WEAK_NAME(MPI_Reduce_scatter_block_init_c);
-
-int PMPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype,
-    MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::reduce_scatter_init<Standard, int>(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
-}
-HF_WEAK_NAME(MPI_Reduce_scatter_init);
-
-int PMPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype,
-    MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::reduce_scatter_init<Standard, MPI_Count>(sendbuf, recvbuf, recvcounts, datatype, op, comm, info,
-      request);
-}
-HF_WEAK_NAME(MPI_Reduce_scatter_init_c);
-
 int PMPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   return entry::scan<Standard, int>(sendbuf, recvbuf, count, datatype, op, comm);
 }
@@ -617,18 +432,6 @@ int PMPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatyp
   return entry::scan<Standard, MPI_Count>(sendbuf, recvbuf, count, datatype, op, comm);
 }
 HF_WEAK_NAME(MPI_Scan_c);
-
-int PMPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
-    MPI_Info info, MPI_Request* request) {
-  return entry::scan_init<Standard, int>(sendbuf, recvbuf, count, datatype, op, comm, info, request);
-}
-HF_WEAK_NAME(MPI_Scan_init);
-
-int PMPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::scan_init<Standard, MPI_Count>(sendbuf, recvbuf, count, datatype, op, comm, info, request);
-}
-HF_WEAK_NAME(MPI_Scan_init_c);
 
 int PMPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
     MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -641,20 +444,6 @@ int PMPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendty
   return entry::scatter<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
 }
 HF_WEAK_NAME(MPI_Scatter_c);
-
-int PMPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
-    MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::scatter_init<Standard, int>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
-      info, request);
-}
-HF_WEAK_NAME(MPI_Scatter_init);
-
-int PMPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  return entry::scatter_init<Standard, MPI_Count>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
-      comm, info, request);
-}
-HF_WEAK_NAME(MPI_Scatter_init_c);
 
 int PMPI_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf,
     int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -669,21 +458,5 @@ int PMPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI
       comm);
 }
 HF_WEAK_NAME(MPI_Scatterv_c);
-
-int PMPI_Scatterv_init(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype,
-    void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
-    MPI_Request* request) {
-  return entry::scatterv_init<Standard, int>(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root,
-      comm, info, request);
-}
-HF_WEAK_NAME(MPI_Scatterv_init);
-
-int PMPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],
-    MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
-    MPI_Info info, MPI_Request* request) {
-  return entry::scatterv_init<Standard, MPI_Count>(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype,
-      root, comm, info, request);
-}
-HF_WEAK_NAME(MPI_Scatterv_init_c);
 
 }  // extern "C"
