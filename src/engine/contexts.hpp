@@ -19,31 +19,38 @@ struct ContextPeer {
   Sequence next_recv{};  // numbered contexts: number of the next message to be received from it
   core::match::Arrivals arrivals;
   std::map<Sequence, Message*> early;  // arrived before one that stands before it
+  // Numbered contexts: receives without their message, messages without their receive. Mostly taken in the order in which they came.
+  core::match::List<RecvOperation> numbered_posted;
+  core::match::List<Message> numbered_arrived;
 };
 
 struct ContextState {
   explicit ContextState(int rank_count) : peers(static_cast<std::size_t>(rank_count)) {}
   core::match::Matcher matcher;
   std::vector<ContextPeer> peers;  // by job-wide rank
-  using Name = std::pair<Rank, Sequence>;
-  struct NameHash {
-    std::size_t operator()(const Name& n) const { return std::hash<Sequence>()(n.second) ^ std::hash<Rank>()(n.first); }
-  };
-  std::unordered_map<Name, RecvOperation*, NameHash> numbered_posted;
-  std::unordered_map<Name, Message*, NameHash> numbered_arrived;
   ContextPeer& peer(Rank rank) { return peers[static_cast<std::size_t>(rank.value)]; }
 
   // The posted receive that a message takes; null: none. posted_for leaves it posted.
   RecvOperation* posted_for(Rank source, MessageTag tag) { return static_cast<RecvOperation*>(matcher.taker(source, tag)); }
   RecvOperation* posted_for(Rank source, Sequence number) {
-    auto it = numbered_posted.find({source, number});
-    return it == numbered_posted.end() ? nullptr : it->second;
+    auto& posted = peer(source).numbered_posted;
+    RecvOperation* op = posted.first();
+    while (op && op->sequence != number) op = posted.after(*op);
+    return op;
   }
   RecvOperation* take_posted(Rank source, MessageTag tag) { return static_cast<RecvOperation*>(matcher.take_posted(source, tag)); }
   RecvOperation* take_posted(Rank source, Sequence number) {
     RecvOperation* op = posted_for(source, number);
-    if (op) numbered_posted.erase({source, number});
+    if (op) peer(source).numbered_posted.remove(*op);
     return op;
+  }
+  // The message of that number, if it has arrived.
+  Message* take_arrived(Rank source, Sequence number) {
+    auto& arrived = peer(source).numbered_arrived;
+    Message* m = arrived.first();
+    while (m && Sequence{m->header.sequence} != number) m = arrived.after(*m);
+    if (m) arrived.remove(*m);
+    return m;
   }
 };
 

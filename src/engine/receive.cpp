@@ -19,15 +19,8 @@ void EngineImpl::post(RecvOperation& op) {
 
 void EngineImpl::post_numbered(RecvOperation& op) {
   ContextState* state = contexts.find(op.context);
-  ContextState::Name name{op.source, op.sequence};
-  auto it = state->numbered_arrived.find(name);
-  if (it == state->numbered_arrived.end()) {
-    state->numbered_posted.emplace(name, &op);
-    return;
-  }
-  Message* message = it->second;
-  state->numbered_arrived.erase(it);
-  complete(op, *message);
+  if (Message* message = state->take_arrived(op.source, op.sequence)) return complete(op, *message);
+  state->peer(op.source).numbered_posted.push_back(op);
 }
 
 void EngineImpl::recv_matched(RecvOperation& op, Message& message) {
@@ -146,7 +139,7 @@ void EngineImpl::accept(Peer& from, const FrameHeader& header, Bytes payload, co
     } else {
       own(from, *m);
       if (verdict == core::match::Arrivals::Verdict::early) return keep_early(arrivals, number, *m);
-      if (numbered) state->numbered_arrived.emplace(ContextState::Name{from.rank, number}, m);
+      if (numbered) arrivals.numbered_arrived.push_back(*m);
       else state->matcher.queue(*m);
     }
   }
@@ -384,9 +377,12 @@ void EngineImpl::close_context(Context context) {
     state->matcher.take(*m);
     drop(static_cast<Message&>(*m));
   }
-  for (auto& [name, m] : state->numbered_arrived) drop(*m);
   for (ContextPeer& p : state->peers) {
     for (auto& [number, m] : p.early) drop(*m);
+    while (Message* m = p.numbered_arrived.first()) {
+      p.numbered_arrived.remove(*m);
+      drop(*m);
+    }
   }
   contexts.close(context);
 }
