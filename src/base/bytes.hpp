@@ -17,6 +17,19 @@ using MutableBytes = std::span<std::byte>;
 inline Bytes bytes_of(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }
 inline std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
+// memcpy, without a call for what fits two words.
+inline void copy_short(std::byte* to, const std::byte* from, std::size_t n) {
+  if (n < 8 || n > 16) {
+    if (n > 0) std::memcpy(to, from, n);
+    return;
+  }
+  std::uint64_t first, last;
+  std::memcpy(&first, from, 8);
+  std::memcpy(&last, from + n - 8, 8);
+  std::memcpy(to, &first, 8);
+  std::memcpy(to + n - 8, &last, 8);
+}
+
 // Appends plain values; the buffer is the caller's.
 class ByteWriter {
  public:

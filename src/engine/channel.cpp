@@ -108,7 +108,7 @@ void EngineImpl::poll_ring(Peer& from) {
   bool took = false;
   while (from.in.open && !from.in.feeding && from.in.ring.peek(frame)) {
     in_frame_ = true;
-    on_frame(from, frame.header, frame.payload);
+    if (!take_at_once(from, frame)) on_frame(from, frame.header, frame.payload);
     in_frame_ = false;
     if (!from.in.open) return;  // the peer's death was seen meanwhile
     from.in.ring.release();

@@ -6,7 +6,7 @@
 
 namespace hf::engine {
 
-Engine::Engine() : impl_(std::make_unique<EngineImpl>()) {}
+Engine::Engine() : impl_(std::make_unique<EngineImpl>()), calls_(&impl_->calls) {}
 Engine::~Engine() = default;
 
 Result<std::unique_ptr<Engine>> Engine::join() {
@@ -16,35 +16,15 @@ Result<std::unique_ptr<Engine>> Engine::join() {
 }
 
 const JobMap& Engine::job() const { return impl_->job; }
-void Engine::enter_call() { impl_->enter_call(); }
+void Engine::look_at_call() { impl_->look_at_call(); }
 void Engine::declare_unprotected(std::string_view function) { impl_->declare_unprotected(function); }
-std::uint64_t Engine::call_number() const { return impl_->call; }
 
 void Engine::open_context(Context context) { impl_->contexts.find(context); }
 void Engine::close_context(Context context) { impl_->close_context(context); }
 std::uint64_t Engine::next_context_creation() { return impl_->creations++; }
 
-void Engine::send(SendOperation& op, Context context, Rank destination, MessageTag tag, Source source, SendMode mode) {
-  op.destination = destination;
-  op.context = context;
-  op.tag = tag;
-  op.source = source;
-  op.mode = mode;
-  op.numbered = false;
-  Sequence& next = impl_->contexts.find(context)->peer(destination).next_send;
-  op.sequence = next;
-  ++next;
-  impl_->send(op);
-}
-
-void Engine::recv(RecvOperation& op, Context context, Rank source, MessageTag tag, Sink sink) {
-  op = RecvOperation{};
-  op.context = context;
-  op.source = source;
-  op.tag = tag;
-  op.sink = sink;
-  impl_->post(op);
-}
+void Engine::send_next(SendOperation& op) { impl_->send_next(op); }
+void Engine::post(RecvOperation& op) { impl_->post(op); }
 
 namespace {
 
@@ -73,8 +53,7 @@ bool Engine::improbe(Context context, Rank source, MessageTag tag, MatchedMessag
   return m != nullptr;
 }
 
-void Engine::recv_matched(RecvOperation& op, const MatchedMessage& message, Sink sink) {
-  op = RecvOperation{};
+void Engine::recv_matched(RecvOperation& op, const MatchedMessage& message, const Sink& sink) {
   op.context = message.context;
   op.sink = sink;
   impl_->recv_matched(op, *static_cast<Message*>(message.message));
@@ -96,19 +75,16 @@ Sequence Engine::reserve_recv(Context context, Rank source) {
   return reserved;
 }
 
-void Engine::send_numbered(SendOperation& op, Context context, Rank destination, Sequence number, Source source) {
+void Engine::send_numbered(SendOperation& op, Context context, Rank destination, Sequence number, const Source& source) {
   op.destination = destination;
   op.context = context;
-  op.tag = MessageTag{0};
   op.source = source;
-  op.mode = SendMode::standard;
   op.numbered = true;
   op.sequence = number;
   impl_->send(op);
 }
 
-void Engine::recv_numbered(RecvOperation& op, Context context, Rank source, Sequence number, Sink sink) {
-  op = RecvOperation{};
+void Engine::recv_numbered(RecvOperation& op, Context context, Rank source, Sequence number, const Sink& sink) {
   op.context = context;
   op.source = source;
   op.numbered = true;

@@ -12,6 +12,7 @@
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "engine/operation.hpp"
+#include "segment/control.hpp"
 
 namespace hf::engine {
 
@@ -25,6 +26,13 @@ struct JobMap {
 
 class EngineImpl;
 
+// The program's MPI calls so far; `published` is what others see of it. From `look_at` on a call has more to do than to be counted.
+struct CallCounter {
+  std::uint64_t number = 0;
+  std::uint64_t* published = nullptr;
+  std::uint64_t look_at = UINT64_MAX;
+};
+
 class Engine {
  public:
   // Joins the job named by the environment; without a launcher a job of one rank. An error text is for the user.
@@ -36,8 +44,11 @@ class Engine {
   const JobMap& job() const;
 
   // ---- every MPI call of the program begins here, once (counts the call; fault injection)
-  void enter_call();
-  std::uint64_t call_number() const;
+  void enter_call() {
+    segment::store_relaxed(*calls_->published, ++calls_->number);
+    if (calls_->number >= calls_->look_at) [[unlikely]] look_at_call();
+  }
+  std::uint64_t call_number() const { return calls_->number; }
   // A second thread calls MPI, for the first time and in `function`: what the threads do in which order is not recorded, so
   // that this rank's death ends the job from now on, which the user is told. Does not return while this is a replay.
   void declare_unprotected(std::string_view function);
@@ -47,15 +58,29 @@ class Engine {
   void close_context(Context context);
   std::uint64_t next_context_creation();  // this process's n-th creation, from 0: for naming contexts
 
-  // ---- point to point, tag-matched. send and recv never block; the operation may be complete on return.
-  void send(SendOperation& op, Context context, Rank destination, MessageTag tag, Source source, SendMode mode);
-  void recv(RecvOperation& op, Context context, Rank source, MessageTag tag, Sink sink);
+  // ---- point to point, tag-matched. send and recv never block; the operation may be complete on return. An operation is new, or
+  // assigned a new one, each time. Inline, so that what is known here is stored once, in the operation.
+  void send(SendOperation& op, Context context, Rank destination, MessageTag tag, const Source& source, SendMode mode) {
+    op.destination = destination;
+    op.context = context;
+    op.tag = tag;
+    op.source = source;
+    op.mode = mode;
+    send_next(op);
+  }
+  void recv(RecvOperation& op, Context context, Rank source, MessageTag tag, const Sink& sink) {
+    op.context = context;
+    op.source = source;
+    op.tag = tag;
+    op.sink = sink;
+    post(op);
+  }
   // As MPI_Probe: waits until it finds one. MPI_Iprobe is iprobe, which is a recorded test (design rule 4).
   void probe_wait(Context context, Rank source, MessageTag tag, ProbeResult& result);
   bool iprobe(Context context, Rank source, MessageTag tag, ProbeResult& result);
   void mprobe_wait(Context context, Rank source, MessageTag tag, MatchedMessage& message);
   bool improbe(Context context, Rank source, MessageTag tag, MatchedMessage& message);
-  void recv_matched(RecvOperation& op, const MatchedMessage& message, Sink sink);
+  void recv_matched(RecvOperation& op, const MatchedMessage& message, const Sink& sink);
   // Asks a pending receive to be withdrawn; the outcome is recorded. True: op is complete with cancelled set.
   bool cancel(RecvOperation& op);
 
@@ -63,8 +88,8 @@ class Engine {
   // and the receive takes exactly the message of that number. Own contexts only (never mixed with tag-matched).
   Sequence reserve_send(Context context, Rank destination);
   Sequence reserve_recv(Context context, Rank source);
-  void send_numbered(SendOperation& op, Context context, Rank destination, Sequence number, Source source);
-  void recv_numbered(RecvOperation& op, Context context, Rank source, Sequence number, Sink sink);
+  void send_numbered(SendOperation& op, Context context, Rank destination, Sequence number, const Source& source);
+  void recv_numbered(RecvOperation& op, Context context, Rank source, Sequence number, const Sink& sink);
 
   // ---- completion tests that are non-deterministic (Test*, Waitany, Waitsome, Request_get_status, Iprobe ...).
   // begin_test says what to do: `free`: look at the requests, then call end_test with what was found complete, in the
@@ -100,8 +125,12 @@ class Engine {
 
  private:
   Engine();
+  void send_next(SendOperation& op);
+  void post(RecvOperation& op);
+  void look_at_call();
   void wait_erased(bool (*done)(void*), void* self);
   std::unique_ptr<EngineImpl> impl_;
+  CallCounter* calls_;  // impl_'s
 };
 
 }  // namespace hf::engine

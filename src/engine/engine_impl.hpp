@@ -1,6 +1,6 @@
-// The engine behind engine.hpp. One class, whose parts stand in files by subject: join.cpp (start), send.cpp,
-// receive.cpp, channel.cpp (rails), feed.cpp (logs of others), board.cpp (births and deaths), replay.cpp (determinants
-// and the own past), wait.cpp (progress and sleep).
+// The engine behind engine.hpp. One class, whose parts stand in files by subject: join.cpp (start), short_way.cpp (what nearly
+// every small message goes), send.cpp, receive.cpp, channel.cpp (rails), feed.cpp (logs of others), board.cpp (births and deaths),
+// replay.cpp (determinants and the own past), wait.cpp (progress and sleep).
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -55,11 +55,12 @@ class EngineImpl {
   // join.cpp
   Result<> join();
   void finalize();
-  void enter_call();
+  void look_at_call();
   void declare_unprotected(std::string_view function);
   [[noreturn]] void abort(int exit_code, std::string_view reason);
 
   // send.cpp
+  void send_next(SendOperation& op);  // with the next number of its context and destination
   void send(SendOperation& op);
   void pump(Peer& peer);
 
@@ -92,7 +93,7 @@ class EngineImpl {
   std::unique_ptr<AgentLink> agent;  // null: a job of one rank without a launcher
   bool logging = false;              // protocol pessimist
   bool restarted = false;
-  std::uint64_t call = 0;
+  CallCounter calls;
   std::uint64_t kill_at_call = 0;
   std::uint64_t creations = 0;
   Incarnation incarnation{};
@@ -106,7 +107,12 @@ class EngineImpl {
  private:
   // join.cpp
   Result<> join_agent(std::string_view socket_name);
+  void count_calls();
   Result<> load_past();
+
+  // short_way.cpp
+  bool send_at_once(SendOperation& op);
+  bool take_at_once(Peer& from, const rail::shm::RingFrame& frame);
 
   // send.cpp
   FrameHeader header_of(const SendOperation& op) const;

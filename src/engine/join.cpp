@@ -21,6 +21,7 @@ Result<> EngineImpl::join() {
   auto at = reinterpret_cast<std::uintptr_t>(private_control.data());
   control = segment::ControlView(private_control.data() + (64 - at % 64) % 64, 1);
   peers.push_back(std::make_unique<Peer>());
+  count_calls();
   return {};
 }
 
@@ -73,6 +74,7 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
     if (auto opened = open_rail(); !opened) return opened;
   }
   check_board();
+  count_calls();
   return {};
 }
 
@@ -117,11 +119,16 @@ void EngineImpl::declare_unprotected(std::string_view function) {
   agent->tell(wire::BootstrapKind::unprotect, wire::Unprotect{job.self.value, wire::UnprotectReason::threads}, function);
 }
 
-void EngineImpl::enter_call() {
-  ++call;
-  segment::store_relaxed(control.header().call, call);
-  if (call == kill_at_call) [[unlikely]] ::kill(::getpid(), SIGKILL);
-  if (!caught_up_ && call >= past_calls_ && !protocol.replaying()) report_caught_up();
+void EngineImpl::count_calls() {
+  calls.published = &control.header().call;
+  if (kill_at_call > 0) calls.look_at = kill_at_call;
+  if (!caught_up_) calls.look_at = std::min(calls.look_at, past_calls_);
+}
+
+void EngineImpl::look_at_call() {
+  if (calls.number == kill_at_call) ::kill(::getpid(), SIGKILL);
+  if (!caught_up_ && !protocol.replaying()) report_caught_up();
+  if (caught_up_) calls.look_at = UINT64_MAX;
 }
 
 // "name:n", as the launcher passed it from --inject kill:rank=R,point=name:n.

@@ -47,7 +47,7 @@ void EngineImpl::released_matches() {
 void EngineImpl::report_caught_up() {
   caught_up_ = true;
   wire::CaughtUp report;
-  report.call = call;
+  report.call = calls.number;
   report.messages_replayed = counters().messages_replayed;
   report.sends_suppressed = counters().sends_suppressed;
   report.determinants = protocol.replay().consumed();
@@ -64,7 +64,7 @@ Engine::TestPlan EngineImpl::begin_test() {
     case Test::exactly: return {Engine::TestPlan::exactly, plan.which};
     case Test::diverged: break;
   }
-  diverged(fmt::format("MPI call {}: a completion test that the run before did not make", call));
+  diverged(fmt::format("MPI call {}: a completion test that the run before did not make", calls.number));
 }
 
 void EngineImpl::end_test(std::span<const std::int32_t> completed) {
@@ -117,7 +117,7 @@ Message* EngineImpl::probe_test(Context context, Rank source, MessageTag tag, bo
     return nullptr;
   }
   if (plan.kind == Engine::TestPlan::exactly) {
-    if (plan.which.size() != 1) diverged(fmt::format("MPI call {}: the run before made another completion test", call));
+    if (plan.which.size() != 1) diverged(fmt::format("MPI call {}: the run before made another completion test", calls.number));
     Rank recorded{plan.which[0]};
     auto done = [&] { return (found = look(context, recorded, tag)) != nullptr; };
     wait([](void* d) { return (*static_cast<decltype(done)*>(d))(); }, &done);
@@ -142,18 +142,18 @@ void EngineImpl::take(Context context, Message& m) {
 
 void EngineImpl::diverged_source(Rank now, Rank recorded) {
   diverged(fmt::format("MPI call {}: the replay receives from rank {} where the run before received from any source, and got rank {}",
-                       call, now.value, recorded.value));
+                       calls.number, now.value, recorded.value));
 }
 
 void EngineImpl::diverged(std::string text) {
-  wire::Diverged body{1, call};
+  wire::Diverged body{1, calls.number};
   agent->tell(wire::BootstrapKind::diverged, body, text);
   abort(1, "the replay differs from the run before: " + text);
 }
 
 void EngineImpl::report_divergence(std::string text) {
   if (divergence_is_fatal_) diverged(std::move(text));
-  wire::Diverged body{0, call};
+  wire::Diverged body{0, calls.number};
   agent->tell(wire::BootstrapKind::diverged, body, text);
 }
 

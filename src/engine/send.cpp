@@ -19,7 +19,15 @@ FrameHeader EngineImpl::header_of(const SendOperation& op) const {
   return h;
 }
 
+void EngineImpl::send_next(SendOperation& op) {
+  Sequence& next = contexts.find(op.context)->peer(op.destination).next_send;
+  op.sequence = next;
+  ++next;
+  send(op);
+}
+
 void EngineImpl::send(SendOperation& op) {
+  if (send_at_once(op)) return;
   op.complete = false;
   FrameHeader header = header_of(op);
   if (is_self(op.destination)) return send_to_self(op, header);
@@ -50,8 +58,8 @@ bool EngineImpl::send_again(Peer& to, SendOperation& op, const FrameHeader& head
   auto found = sent_before_->take(to.rank, false, op.context, op.sequence);
   if (sent_before_->damaged()) abort(1, "a damaged record in the log of this rank's predecessor");
   if (!found) {
-    if (!op.numbered && call < past_calls_ && call > 0 && !to.unprotected) {
-      diverged(fmt::format("MPI call {}: the replay sends message {} to rank {} which the run before did not send", call,
+    if (!op.numbered && calls.number < past_calls_ && calls.number > 0 && !to.unprotected) {
+      diverged(fmt::format("MPI call {}: the replay sends message {} to rank {} which the run before did not send", calls.number,
                            op.sequence.value, to.rank.value));
     }
     return false;
@@ -59,12 +67,12 @@ bool EngineImpl::send_again(Peer& to, SendOperation& op, const FrameHeader& head
   const FrameHeader& before = found->record.header;
   if (before.tag != header.tag || before.length != header.length) {
     diverged(fmt::format("MPI call {}: the replay sends to rank {} tag {} with {} bytes, the run before tag {} with {} bytes",
-                         call, to.rank.value, header.tag, header.length, before.tag, before.length));
+                         calls.number, to.rank.value, header.tag, header.length, before.tag, before.length));
   }
   std::uint64_t same = sent_before_->compare(
       *found, to.rank, [&op](std::uint64_t offset, MutableBytes out) { fill_from(op.source, offset, out); });
   if (same < header.length) {
-    report_divergence(fmt::format("MPI call {}: the message to rank {} differs from the run before at byte {} of {}", call,
+    report_divergence(fmt::format("MPI call {}: the message to rank {} differs from the run before at byte {} of {}", calls.number,
                                   to.rank.value, same, header.length));
   }
   ++counters().sends_suppressed;

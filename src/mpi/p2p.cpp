@@ -24,7 +24,7 @@ int nonblocking_send(Process& p, const void* buf, Count count, Datatype& type, i
                      Request*& request) {
   if (int code = check_buffer(p, buf, count, type)) return code;
   if (int code = check_destination(p, dest, tag, comm)) return code;
-  auto made = std::make_unique<SendRequest>();
+  std::unique_ptr<SendRequest> made(new SendRequest);  // make_unique would zero it first
   made->kind = Request::Kind::send;
   made->comm = retain(&comm);
   made->type = retain(&type);

@@ -65,7 +65,8 @@ void LogWriter::advance(int index, std::uint64_t bytes) { move(streams_[static_c
 Record LogWriter::begin(int index, wire::FrameHeader& header) {
   Stream& stream = streams_[static_cast<std::size_t>(index)];
   if (stream.room == 0) next_chunk(index);
-  return write_header(stream, header);
+  write_header(stream, header);
+  return {header, StreamPosition{header.position}, stream.chunk, {}};
 }
 
 void LogWriter::finish(int index) {

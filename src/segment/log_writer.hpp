@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/cache.hpp"
 #include "base/ids.hpp"
 #include "segment/control.hpp"
 #include "segment/log_layout.hpp"
@@ -41,6 +42,16 @@ class LogWriter : public SegmentMap {
     Record record = begin(stream, header);
     fill_record(stream, header, fill);
     return record;
+  }
+  // The same for a payload at hand, when the record fits what is left of the stream's chunk. False: nothing was written.
+  [[gnu::always_inline]] bool append_at_once(int stream, wire::FrameHeader& header, const std::byte* payload) {
+    Stream& s = streams_[static_cast<std::size_t>(stream)];
+    std::uint64_t bytes = padded(sizeof(header) + header.length);
+    if (bytes > s.room) return false;
+    write_header(s, header);
+    copy_short(s.at, payload, header.length);
+    end_whole(s, bytes);
+    return true;
   }
   // Its two halves; nothing may come between them in this stream.
   Record begin(int stream, wire::FrameHeader& header);
@@ -84,21 +95,23 @@ class LogWriter : public SegmentMap {
   // The usual case: the record fits what is left of the chunk.
   template <class Fill>
   Record append_whole(Stream& stream, wire::FrameHeader& header, std::uint64_t n, std::uint64_t bytes, Fill&& fill) {
-    Record record = write_header(stream, header);
+    write_header(stream, header);
     if (n > 0) fill(std::uint64_t{0}, MutableBytes(stream.at, n));
-    move(stream, bytes - sizeof(header));
-    // Nobody has these lines yet: they come while the program computes, and not when the next record is written.
-    __builtin_prefetch(stream.at, 1);
-    __builtin_prefetch(stream.at + 64, 1);
-    return record;
+    end_whole(stream, bytes);
+    return {header, StreamPosition{header.position}, stream.chunk, {}};
   }
-  static Record write_header(Stream& stream, wire::FrameHeader& header) {
+  [[gnu::always_inline]] static void write_header(Stream& stream, wire::FrameHeader& header) {
     header.position = stream.tail;
     header.check = wire::fold(header);
-    std::memcpy(stream.at, &header, sizeof(header));
-    Record record{header, StreamPosition{stream.tail}, stream.chunk, {}};
+    wire::store(header, stream.at);
     move(stream, sizeof(header));
-    return record;
+  }
+  // The header and the payload of a record of so many bytes are written.
+  static void end_whole(Stream& stream, std::uint64_t bytes) {
+    move(stream, bytes - sizeof(wire::FrameHeader));
+    // Nobody has these lines yet: they come while the program computes, and not when the next record is written.
+    prefetch_for_writing(stream.at);
+    prefetch_for_writing(stream.at + line_bytes);
   }
   static void move(Stream& stream, std::uint64_t bytes) {
     stream.tail += bytes;

@@ -1,6 +1,7 @@
 // The header that every frame begins with, on every rail, and that every record of a sender log begins with. One format,
 // so that a receiver takes a record from a log exactly as it takes a frame from a rail. docs/frames.md has the page.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 #include "base/ids.hpp"
@@ -69,6 +70,23 @@ inline std::uint16_t fold(const FrameHeader& h) {
   mix(static_cast<std::uint32_t>(h.source) | static_cast<std::uint64_t>(static_cast<std::uint32_t>(h.tag)) << 32);
   mix(h.context), mix(h.sequence), mix(h.length), mix(h.offset), mix(h.position);
   return static_cast<std::uint16_t>(x >> 48) | 1;  // never 0: a zero page is never a record
+}
+
+// Writes a header field by field, as it was made: a copy in larger words waits until all that this core has stored, lines that
+// are on their way from other cores too, has reached its cache.
+inline void store(const FrameHeader& h, std::byte* out) {
+  auto* to = reinterpret_cast<FrameHeader*>(out);
+  to->kind = h.kind;
+  to->flags = h.flags;
+  to->check = h.check;
+  to->incarnation = h.incarnation;
+  to->source = h.source;
+  to->tag = h.tag;
+  to->context = h.context;
+  to->sequence = h.sequence;
+  to->length = h.length;
+  to->offset = h.offset;
+  to->position = h.position;
 }
 
 // First frame in each direction of a connection (and of a ring): joins two incarnations, and says from where in the

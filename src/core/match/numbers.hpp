@@ -29,6 +29,8 @@ class Arrivals {
     }
     return Verdict::take;
   }
+  // Whether this is the one that either would take next, with no other before it.
+  bool is_next(Sequence number) const { return !is_old(number) && number.value == below_; }
   std::uint64_t below() const { return below_; }
 
  private:

@@ -267,6 +267,7 @@ int Schedule::restart() {
         s.number = p_.engine->reserve_send(context_, s.peer);
       } else {
         auto& r = static_cast<RecvStep&>(*step);
+        r.op = {};
         r.number = p_.engine->reserve_recv(context_, r.peer);
       }
     }

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/bytes.hpp"
+#include "base/cache.hpp"
 #include "base/ids.hpp"
 #include "segment/control.hpp"
 #include "wire/frame.hpp"
@@ -30,6 +31,7 @@ struct RingHeader {
 };
 static_assert(sizeof(RingHeader) == 40);
 
+inline constexpr std::uint64_t write_ahead_lines = 4;  // fetched for writing ahead of the next frame
 inline constexpr std::size_t ring_payload_max = 8192;  // larger payloads go by rendezvous, or in pieces
 inline constexpr std::uint64_t skip_mark = std::uint64_t{1}
                                            << 63;  // in a number: the next frame is at the ring's start
@@ -64,29 +66,49 @@ class RingWriter {
   // Offers one frame; `fill(out)` writes the payload. False: no room, nothing was written.
   template <class Fill>
   bool send(const wire::FrameHeader& header, const segment::Inbound& progress, Incarnation own, Fill&& fill) {
+    if (!has_room(header.kind, wire::payload_on_rail(header), progress, own)) return false;
+    put(header, fill);
+    return true;
+  }
+  // The two halves of it: true from the first, and the second may follow.
+  bool has_room(wire::FrameKind kind, std::uint64_t payload, const segment::Inbound& progress, Incarnation own) {
+    std::uint64_t lines = lines_for(kind, payload);
+    // One line more: where the frame after this one will begin.
+    return lines_free(skipped_before(lines) + lines + 1, progress, own);
+  }
+  template <class Fill>
+  [[gnu::always_inline]] void put(const wire::FrameHeader& header, Fill&& fill) {
     std::uint64_t payload = wire::payload_on_rail(header);
     std::uint64_t lines = lines_for(header.kind, payload);
-    std::uint64_t to_end = ring_lines - next_ % ring_lines;
-    std::uint64_t skipped = lines > to_end ? to_end : 0;
-    // One line more: where the frame after this one will begin.
-    if (!has_room(skipped + lines + 1, progress, own)) return false;
-    if (skipped) skip(skipped);
+    if (std::uint64_t skipped = skipped_before(lines)) skip(skipped);
     std::byte* frame = at(next_);
 #ifdef HOLDFAST_MUTATE_PUBLISH_EARLY
     segment::store_release(number(next_), next_ + 1);
 #endif
-    RingHeader short_header{header.context, header.sequence, header.length, header.position,
-                            header.tag,     header.kind,     header.flags,  0};
-    std::memcpy(frame + 8, &short_header, sizeof(short_header));
-    if (has_offset(header.kind)) std::memcpy(frame + 48, &header.offset, 8);
+    write_header(frame, header);
     if (payload) fill(MutableBytes(frame + payload_offset(header.kind), payload));
     segment::store_relaxed(number(next_ + lines), std::uint64_t{0});
     segment::store_release(number(next_), next_ + 1);
     next_ += lines;
-    return true;
+    prefetch_for_writing(at(next_ + write_ahead_lines));
   }
 
  private:
+  // Field by field, as the header was made: a copy of the whole in larger words would wait until all that this core has stored,
+  // the lines of earlier frames too, has reached its cache.
+  [[gnu::always_inline]] static void write_header(std::byte* frame, const wire::FrameHeader& header) {
+    auto* out = reinterpret_cast<RingHeader*>(frame + 8);
+    out->context = header.context;
+    out->sequence = header.sequence;
+    out->length = header.length;
+    out->position = header.position;
+    out->tag = header.tag;
+    out->kind = header.kind;
+    out->flags = header.flags;
+    out->reserved = 0;
+    if (has_offset(header.kind)) *reinterpret_cast<std::uint64_t*>(frame + 48) = header.offset;
+  }
+
   std::byte* at(std::uint64_t line) {
     return ring_ + (line % ring_lines) * line_bytes;
   }
@@ -94,7 +116,13 @@ class RingWriter {
     return *reinterpret_cast<std::uint64_t*>(at(line));
   }
 
-  bool has_room(std::uint64_t lines, const segment::Inbound& progress, Incarnation own) {
+  // Lines left at the ring's end, when a frame of so many does not fit there.
+  std::uint64_t skipped_before(std::uint64_t lines) const {
+    std::uint64_t to_end = ring_lines - next_ % ring_lines;
+    return lines > to_end ? to_end : 0;
+  }
+
+  bool lines_free(std::uint64_t lines, const segment::Inbound& progress, Incarnation own) {
     if (next_ + lines - taken_ <= ring_lines) return true;
     std::uint64_t word = segment::load_acquire(progress.taken);
     // Not of this incarnation of ours: the reader has not attached to this ring yet.
@@ -149,8 +177,7 @@ class RingReader {
     }
     if (found != next_ + 1) return false;
     const std::byte* at = line(next_);
-    RingHeader header;
-    std::memcpy(&header, at + 8, sizeof(header));
+    const auto& header = *reinterpret_cast<const RingHeader*>(at + 8);
     frame.header.kind = header.kind;
     frame.header.flags = header.flags;
     frame.header.tag = header.tag;
@@ -159,11 +186,12 @@ class RingReader {
     frame.header.length = header.length;
     frame.header.position = header.position;
     frame.header.offset = 0;
-    if (has_offset(header.kind)) std::memcpy(&frame.header.offset, at + 48, 8);
-    std::uint64_t to_end = (ring_lines - next_ % ring_lines) * line_bytes - payload_offset(header.kind);
+    if (has_offset(frame.header.kind)) std::memcpy(&frame.header.offset, at + 48, 8);
+    std::uint64_t to_end = (ring_lines - next_ % ring_lines) * line_bytes - payload_offset(frame.header.kind);
     std::uint64_t payload = std::min({wire::payload_on_rail(frame.header), std::uint64_t{ring_payload_max}, to_end});
-    frame.payload = Bytes(at + payload_offset(header.kind), payload);
-    lines_of_frame_ = lines_for(header.kind, payload);
+    frame.payload = Bytes(at + payload_offset(frame.header.kind), payload);
+    lines_of_frame_ = lines_for(frame.header.kind, payload);
+    __builtin_prefetch(line(next_ + lines_of_frame_));  // of the next frame, if it is there already
     return true;
   }
   void release() { next_ += lines_of_frame_; }

@@ -1,0 +1,70 @@
+// The short way of a small message inside a node, from the program's buffer to the ring and from the ring to a receive that was
+// there first. Taken when nothing about the message is unusual, and then with the effect of the long way (send.cpp,
+// receive.cpp); else nothing has been done.
+#include "base/check.hpp"
+#include "engine/engine_impl.hpp"
+
+namespace hf::engine {
+
+bool EngineImpl::send_at_once(SendOperation& op) {
+  Peer& to = peer(op.destination);
+  const std::uint64_t n = op.source.bytes;
+  const bool usual = to.out.open && to.local && to.out.queue.empty() && !sent_before_ && !to.unprotected &&
+                     n <= rail::shm::ring_payload_max && (op.source.data || n == 0) && op.mode == SendMode::standard &&
+                     agent->board_epoch() == board_epoch_ && has_credit(to, n);
+  if (!usual) return false;
+  const segment::Inbound& progress = to.newest_log->control().inbound(job.self);
+  if (!to.out.ring.has_room(FrameKind::eager, n, progress, incarnation)) return false;
+  const int stream = to.rank.value;
+  FrameHeader header;
+  header.kind = FrameKind::eager;
+  const std::uint8_t numbered = op.numbered ? wire::flag_numbered : 0;
+  header.flags = numbered | (logging ? wire::flag_logged : 0);
+  header.incarnation = incarnation.value;
+  header.source = job.self.value;
+  header.tag = op.tag.value;
+  header.context = op.context.value;
+  header.sequence = op.sequence.value;
+  header.length = n;
+  if (logging) {
+    if (to.out.sent != log_->appended(stream)) return false;
+    if (!log_->append_at_once(stream, header, op.source.data)) return false;
+    HF_CHECK(protocol.gate().offer(FrameKind::eager, 0));
+    point("send.logged");
+    log_->publish(stream);
+    point("send.published");
+    count_logged(n);
+    to.out.sent = log_->appended(stream);
+  }
+  to.out.ring.put(header, [&op](MutableBytes out) { copy_short(out.data(), op.source.data, out.size()); });
+  point("send.offered");
+  wake(to);
+  to.out.eager_bytes += n;
+  ++counters().messages_sent;
+  counters().bytes_sent += n;
+  op.complete = true;
+  return true;
+}
+
+bool EngineImpl::take_at_once(Peer& from, const rail::shm::RingFrame& frame) {
+  const FrameHeader& header = frame.header;
+  const bool logged = header.flags & wire::flag_logged, numbered = header.flags & wire::flag_numbered;
+  const bool usual = header.kind == FrameKind::eager && !(header.flags & ~(wire::flag_logged | wire::flag_numbered)) &&
+                     header.length == frame.payload.size() && from.in.unlogged.empty() &&
+                     !(logged && header.position < from.in.cursor);
+  if (!usual) return false;
+  ContextState* state = contexts.find(Context{header.context});
+  if (!state) return false;
+  ContextPeer& arrivals = state->peer(from.rank);
+  const Sequence number{header.sequence};
+  if (!arrivals.arrivals.is_next(number) || !arrivals.early.empty()) return false;
+  RecvOperation* op = numbered ? state->take_posted(from.rank, number) : state->take_posted(from.rank, MessageTag{header.tag});
+  if (!op) return false;
+  if (numbered) arrivals.arrivals.by_number(number);
+  else arrivals.arrivals.in_order(number);
+  if (logged) from.in.cursor = header.position + segment::padded(sizeof(FrameHeader) + header.length);
+  receive_now(*op, from, header, frame.payload);
+  return true;
+}
+
+}  // namespace hf::engine
