@@ -72,11 +72,13 @@ bool EngineImpl::can_read(Peer& from) {
 // Whether the next piece of the payload is in the sink.
 bool EngineImpl::read_piece(Peer& from, Message& m) {
   if (m.header.incarnation != from.incarnation.value || !from.running() || !can_read(from)) return false;
-  std::uint64_t n = std::min(piece_bytes, m.wanted - m.arrived);
+  const bool logged = m.header.flags & wire::flag_logged;
   const Sink& sink = m.receive->sink;
+  const bool whole = !logged && sink.data;  // the buffer stays
+  std::uint64_t n = whole ? m.wanted - m.arrived : std::min(piece_bytes, m.wanted - m.arrived);
   if (!sink.data) packed_.resize(n);
   MutableBytes into = sink.data ? MutableBytes(sink.data + m.arrived, n) : MutableBytes(packed_.data(), n);
-  auto stands = [&] { return !(m.header.flags & wire::flag_logged) || segment::is_exposed(from.newest_log->control().header(), m.exposed.ticket); };
+  auto stands = [&] { return !logged || segment::is_exposed(from.newest_log->control().header(), m.exposed.ticket); };
   if (!stands()) return false;
   if (!from.in.memory.read(m.exposed.address + m.arrived, into)) {
     // Unless the program has given the buffer back meanwhile, this memory cannot be read.

@@ -77,7 +77,8 @@ struct Halving {
 Halving plan_halving(Schedule& s, int keep);
 // Boundaries of equal blocks.
 void divide_evenly(Schedule& s, Halving& h, Count count);
-// Steps that leave, in `data` (this rank's contribution, which is overwritten), its block of the result.
-void list_halving(Schedule& s, const Reduction& r, const Halving& h, std::byte* data, std::byte* other);
+// Steps that leave, in `data`, this rank's block of the result; the other blocks there are of no use. `send`, this rank's
+// contribution, may be `data`.
+void list_halving(Schedule& s, const Reduction& r, const Halving& h, const void* send, std::byte* data);
 
 }  // namespace hf::mpi

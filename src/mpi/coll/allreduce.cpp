@@ -47,9 +47,8 @@ void list_doubling(Schedule& s, const Reduction& r, const void* send, void* rece
 void list_rabenseifner(Schedule& s, const Reduction& r, const void* send, void* receive) {
   Halving h = plan_halving(s, -1);
   divide_evenly(s, h, r.count);
-  if (send != receive) s.copy(r.part(send), r.part(receive));
   auto* data = static_cast<std::byte*>(receive);
-  list_halving(s, r, h, data, h.self < 0 ? nullptr : s.temporary(r.count, *r.type));
+  list_halving(s, r, h, send, data);
   const int pair = h.pair_of(s.rank());
   if (h.self < 0) {
     s.wait(s.recv(pair, r.part(data)));

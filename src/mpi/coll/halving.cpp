@@ -24,28 +24,37 @@ void divide_evenly(Schedule& s, Halving& h, Count count) {
   h.first = first;
 }
 
-void list_halving(Schedule& s, const Reduction& r, const Halving& h, std::byte* data, std::byte* other) {
+// Where `send` is not `data`, what is to be added to the own contribution is received into its place: nothing is copied.
+void list_halving(Schedule& s, const Reduction& r, const Halving& h, const void* send, std::byte* data) {
   const int pair = h.pair_of(s.rank());
   if (h.self < 0) {
-    s.wait(s.send(pair, r.part(data)));
+    s.wait(s.send(pair, r.part(send)));
     return;
   }
+  const void* mine = send;
   if (pair >= 0) {
-    s.wait(s.recv(pair, r.part(other)));
-    s.reduce(*r.op, other, data, r.count, *r.type);
+    std::byte* theirs = send == data ? s.temporary(r.count, *r.type) : data;
+    s.wait(s.recv(pair, r.part(theirs)));
+    if (send == data) s.reduce(*r.op, theirs, data, r.count, *r.type);
+    else s.reduce(*r.op, send, data, r.count, *r.type);
+    mine = data;
   }
+  std::byte* other = nullptr;
   int low = 0, high = h.ranks;  // the blocks that this rank still keeps
   for (int half = h.ranks / 2; half > 0; half /= 2) {
     const int middle = low + half, partner = h.rank_of(h.self ^ half);
     const bool lower = h.self < middle;
     const Count from = h.first[lower ? low : middle], n = h.first[lower ? middle : high] - from;
     const Count away = h.first[lower ? middle : low], away_n = h.first[lower ? high : middle] - away;
+    const bool in_place = mine == data;
+    if (in_place && n && !other) other = s.temporary(n, *r.type);  // the largest range comes first
     Schedule::Step *received = nullptr, *sent = nullptr;
-    if (n) received = s.recv(partner, r.part(other, from, n));
-    if (away_n) sent = s.send(partner, r.part(data, away, away_n));
+    if (n) received = s.recv(partner, in_place ? r.part(other, 0, n) : r.part(data, from, n));
+    if (away_n) sent = s.send(partner, r.part(mine, away, away_n));
     s.wait(received);
-    s.reduce(*r.op, r.at(other, from), r.at(data, from), n, *r.type);
-    s.wait(sent);
+    s.reduce(*r.op, in_place ? other : r.at(mine, from), r.at(data, from), n, *r.type);
+    if (in_place) s.wait(sent);
+    mine = data;
     (lower ? high : low) = middle;
   }
 }

@@ -52,8 +52,7 @@ void list_rabenseifner(Schedule& s, const Reduction& r, const void* send, void* 
   divide_evenly(s, h, r.count);
   const bool at_root = s.rank() == root;
   auto* data = at_root ? static_cast<std::byte*>(receive) : s.temporary(r.count, *r.type);
-  if (send != data) s.copy(r.part(send), r.part(data));
-  list_halving(s, r, h, data, h.self < 0 ? nullptr : s.temporary(r.count, *r.type));
+  list_halving(s, r, h, send, data);
   if (h.self < 0) return;
   const int root_self = root >= 2 * h.extra ? root - h.extra : root / 2;
   for (int bit = 1; bit < h.ranks; bit *= 2) {

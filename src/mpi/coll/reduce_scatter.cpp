@@ -26,8 +26,7 @@ void list_short(Schedule& s, const Reduction& r, const void* send, void* receive
   for (int i = 0; i < h.ranks; ++i) blocks[i] = first[i < h.extra ? 2 * i : i + h.extra];
   blocks[h.ranks] = r.count;
   h.first = blocks;
-  s.copy(r.part(send), r.part(data));
-  list_halving(s, r, h, data, h.self < 0 ? nullptr : s.temporary(r.count, *r.type));
+  list_halving(s, r, h, send, data);
   const int pair = h.pair_of(rank);
   if (h.self < 0) {
     if (n) s.recv(pair, r.part(receive, 0, n));

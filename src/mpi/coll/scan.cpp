@@ -11,6 +11,14 @@
 namespace hf::mpi {
 namespace {
 
+// Whether what this rank's range grows by in the round of `bit` is sent on in a later one.
+bool range_is_sent_later(int rank, int bit, int size) {
+  for (bit *= 2; bit < size; bit *= 2) {
+    if ((rank ^ bit) < size) return true;
+  }
+  return false;
+}
+
 // `range`: the result over the ranks of this one's aligned range; a partner's range is below or above it as a whole.
 // `own`: whether the own data are part of the result (scan) or not (exscan).
 void list_doubling(Schedule& s, const Reduction& r, const void* send, void* receive, bool own) {
@@ -23,11 +31,13 @@ void list_doubling(Schedule& s, const Reduction& r, const void* send, void* rece
   for (int bit = 1; bit < size; bit *= 2) {
     const int partner = rank ^ bit;
     if (partner >= size) continue;
-    Schedule::Step* received = s.recv(partner, r.part(other));
-    Schedule::Step* sent = s.send(partner, r.part(range));
+    const bool both_ways = range_is_sent_later(std::min(rank, partner), bit, size), lower = rank < partner;
+    Schedule::Step* received = lower && !both_ways ? nullptr : s.recv(partner, r.part(other));
+    Schedule::Step* sent = lower || both_ways ? s.send(partner, r.part(range)) : nullptr;
     s.wait(received);
     s.wait(sent);
-    if (partner > rank) {
+    if (lower) {
+      if (!both_ways) continue;
       s.reduce(*r.op, range, other, r.count, *r.type);
       std::swap(range, other);
       continue;
@@ -35,7 +45,7 @@ void list_doubling(Schedule& s, const Reduction& r, const void* send, void* rece
     if (have) s.reduce(*r.op, other, receive, r.count, *r.type);
     else s.copy(r.part(other), r.part(receive));
     have = true;
-    s.reduce(*r.op, other, range, r.count, *r.type);
+    if (range_is_sent_later(rank, bit, size)) s.reduce(*r.op, other, range, r.count, *r.type);
   }
 }
 
