@@ -53,7 +53,7 @@ void list_halving(Schedule& s, const Reduction& r, const Halving& h, const void*
     if (away_n) sent = s.send(partner, r.part(mine, away, away_n));
     s.wait(received);
     s.reduce(*r.op, in_place ? other : r.at(mine, from), r.at(data, from), n, *r.type);
-    if (in_place) s.wait(sent);
+    s.wait(sent);  // the caller may put its result over `send`
     mine = data;
     (lower ? high : low) = middle;
   }
