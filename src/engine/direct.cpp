@@ -2,6 +2,7 @@
 // stays until the receiver has said that it is done. Under `pessimist` the sender copies the payload into its log meanwhile and
 // takes the buffer back; what was not read until then is read from the log. docs/large-messages.md.
 #include <fmt/format.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include "base/check.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t piece_bytes = 256 << 10;  // read between two looks at the ticket: lost when it was taken back
 constexpr std::uint64_t ring_bytes_max = 128 << 10;
+constexpr std::int64_t reader_patience_ns_per_byte = 1;
 
 }  // namespace
 
@@ -54,7 +56,26 @@ void EngineImpl::send_exposed(Peer& to, SendOperation& op, FrameHeader header) {
   await_match(to, op);
   if (offered || offer_record(to, record, &op.source)) to.out.sent = log_->appended(stream);
   wake(to);  // also one that could not read, and sleeps until the log has it
-  if (!offered || !op.keeps_buffer) op.withdraw();
+  if (!offered) op.exposure.withdraw();
+  else if (!op.keeps_buffer) withdraw(op);
+}
+
+void EngineImpl::withdraw(SendOperation& op) {
+  const Peer& to = peer(op.destination);
+  if (to.running() && to.newest_log) await_reader(to, op);
+  op.exposure.withdraw();
+}
+
+// A reader that has begun, or is on its way here through what was sent before, soon ends; from the log it would take several times as
+// long. Bounded, for it may have lost its core.
+void EngineImpl::await_reader(const Peer& to, const SendOperation& op) const {
+  const std::uint64_t& reading = to.newest_log->control().inbound(job.self).reading;
+  const std::int64_t until = now_ns() + static_cast<std::int64_t>(op.source.bytes) * reader_patience_ns_per_byte;
+  for (;;) {
+    std::uint64_t ticket = segment::load_acquire(reading);
+    if (ticket == 0 || ticket > op.exposure.ticket() || now_ns() > until) return;
+    if (!spins_) ::sched_yield();
+  }
 }
 
 // ---- the receiver
@@ -101,13 +122,26 @@ void EngineImpl::read_exposed(Message& m) {
   Peer& from = peer(m.source);
   if (prefers_ring(from, m)) return read_elsewhere(m);
   point("rendezvous.matched");
-  while (m.arrived < m.wanted) {
-    if (!read_piece(from, m)) return read_elsewhere(m);
-    point("rendezvous.arriving");
-  }
+  tell_reading(from, m.exposed.ticket);
+  const bool whole = read_whole(from, m);
+  if (!in_frame_) tell_reading(from, 0);  // else what follows in the ring may be the next one
+  if (!whole) return read_elsewhere(m);
   point("rendezvous.received");
   if (!(m.header.flags & wire::flag_logged)) decline(from, m.header);  // it may use its buffer again
   finish(*m.receive, m);
+}
+
+bool EngineImpl::read_whole(Peer& from, Message& m) {
+  while (m.arrived < m.wanted) {
+    if (!read_piece(from, m)) return false;
+    point("rendezvous.arriving");
+  }
+  return true;
+}
+
+void EngineImpl::tell_reading(Peer& from, std::uint64_t ticket) {
+  segment::store_release(control.inbound(from.rank).reading, ticket);
+  from.in.reading = ticket != 0;
 }
 
 // The buffer is not there any more: the log is, or a sender without one is asked.

@@ -25,6 +25,7 @@ std::uint64_t Engine::next_context_creation() { return impl_->creations++; }
 
 void Engine::send_next(SendOperation& op) { impl_->send_next(op); }
 void Engine::post(RecvOperation& op) { impl_->post(op); }
+void Engine::withdraw_exposed(SendOperation& op) { impl_->withdraw(op); }
 
 namespace {
 

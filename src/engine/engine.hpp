@@ -75,6 +75,10 @@ class Engine {
     op.sink = sink;
     post(op);
   }
+  // The program takes back a buffer that it had left to a complete operation (SendOperation::keeps_buffer).
+  void withdraw(SendOperation& op) {
+    if (op.exposure) withdraw_exposed(op);
+  }
   // As MPI_Probe: waits until it finds one. MPI_Iprobe is iprobe, which is a recorded test (design rule 4).
   void probe_wait(Context context, Rank source, MessageTag tag, ProbeResult& result);
   bool iprobe(Context context, Rank source, MessageTag tag, ProbeResult& result);
@@ -127,6 +131,7 @@ class Engine {
   Engine();
   void send_next(SendOperation& op);
   void post(RecvOperation& op);
+  void withdraw_exposed(SendOperation& op);
   void look_at_call();
   void wait_erased(bool (*done)(void*), void* self);
   std::unique_ptr<EngineImpl> impl_;

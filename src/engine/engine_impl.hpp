@@ -62,6 +62,7 @@ class EngineImpl {
   // send.cpp
   void send_next(SendOperation& op);  // with the next number of its context and destination
   void send(SendOperation& op);
+  void withdraw(SendOperation& op);
   void pump(Peer& peer);
 
   // receive.cpp
@@ -142,6 +143,9 @@ class EngineImpl {
     return direct_ && to.local && op.source.data && op.source.bytes > eager_bytes_max(to);
   }
   void send_exposed(Peer& peer, SendOperation& op, FrameHeader header);
+  void await_reader(const Peer& peer, const SendOperation& op) const;
+  bool read_whole(Peer& peer, Message& message);
+  void tell_reading(Peer& peer, std::uint64_t ticket);
   bool can_read(Peer& peer);
   bool read_piece(Peer& peer, Message& message);
   bool prefers_ring(const Peer& peer, const Message& message) const;

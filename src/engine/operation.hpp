@@ -38,11 +38,10 @@ struct SendOperation {
   MessageTag tag{};
   SendMode mode = SendMode::standard;
   bool numbered = false;
-  bool keeps_buffer = false;    // in: the buffer stays as it is until withdraw(), also after the operation is complete
+  bool keeps_buffer = false;    // in: the buffer stays until Engine::withdraw, also after the operation is complete
   Source source{};
   segment::Exposure exposure;
   bool done() const { return complete; }
-  void withdraw() { exposure.withdraw(); }  // the program may use the buffer again
 };
 
 // Posted::source and ::tag: in: wanted (any_rank: any member of the context); out, once matched: the message's.

@@ -83,6 +83,7 @@ struct Incoming {
   std::map<MessageName, Message*> unlogged;   // announced and perhaps in no log: then lost with the sender, which sends it again
   os::ProcessMemory memory;                   // of its newest incarnation
   bool memory_refused = false;
+  bool reading = false;                       // Inbound::reading is set
   std::uint64_t awaiting_log = 0;             // messages in `unlogged` whose sender had not finished logging them when they were wanted
 };
 

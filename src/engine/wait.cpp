@@ -52,6 +52,7 @@ void EngineImpl::progress_rails() {
     if (p->in.feeding) feed(*p);
     if (!p->in.open) attach(*p);
     if (p->in.open && !p->in.feeding) poll_ring(*p);
+    if (p->in.reading) tell_reading(*p, 0);
     if (p->in.awaiting_log > 0) look_for_logged(*p);
     pump(*p);
     if (self_unprotected_) publish_log_done(*p);

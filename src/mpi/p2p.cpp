@@ -136,8 +136,10 @@ int sendrecv(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtyp
   TypedBuffer into = typed(recvbuf, recvcount, recvtype);
   const TypedBuffer from = typed(sendbuf, sendcount, sendtype);
   start_recv(p, receiving, into, source, recvtag, comm);
+  sending.keeps_buffer = true;
   start_send(p, sending, from, dest, sendtag, SendKind::standard, comm);  // standard mode cannot fail
   p.engine->wait([&] { return sending.complete && receiving.complete; });
+  p.engine->withdraw(sending);
   return finish_blocking(p, receiving, source, comm, status);
 }
 
@@ -170,6 +172,7 @@ int isendrecv(Process& p, const void* sendbuf, Count sendcount, Datatype& sendty
   made->recv_buffer = typed(recvbuf, recvcount, recvtype);
   made->source = source;
   start_recv(p, made->recv, made->recv_buffer, source, recvtag, comm);
+  made->send.keeps_buffer = true;
   start_send(p, made->send, made->send_buffer, dest, sendtag, SendKind::standard, comm);
   request = made;
   return success;

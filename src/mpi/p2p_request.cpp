@@ -98,6 +98,11 @@ int finish_recv(Process& p, const engine::RecvOperation& op, int wanted, const C
                                op.bytes, status.source, status.tag, op.sink.capacity));
 }
 
+int SendRequest::finish(Process& p, Status&) {
+  p.engine->withdraw(op);
+  return success;
+}
+
 int SendRequest::start(Process& p) {
   op = {};
   op.keeps_buffer = true;
@@ -128,6 +133,9 @@ int RecvRequest::cancel(Process& p) {
   return success;
 }
 
-int SendrecvRequest::finish(Process& p, Status& status) { return finish_recv(p, recv, source, *comm, status); }
+int SendrecvRequest::finish(Process& p, Status& status) {
+  p.engine->withdraw(send);
+  return finish_recv(p, recv, source, *comm, status);
+}
 
 }  // namespace hf::mpi

@@ -52,10 +52,7 @@ struct SendRequest final : Request, Pooled<SendRequest> {
 
   ~SendRequest() override { release(type); }
   bool done() const override { return op.complete; }
-  int finish(Process&, Status&) override {
-    op.withdraw();
-    return 0;
-  }
+  int finish(Process&, Status&) override;
   int start(Process&) override;
 };
 

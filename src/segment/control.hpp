@@ -65,6 +65,8 @@ struct alignas(64) Inbound {
   std::uint64_t released;  // the same for eager bytes released in all: credit
   std::uint64_t log_done;  // position in the writer's log stream before which this rank needs nothing any more, and
                            //   the writer's incarnation as above; written only by an unprotected rank
+  std::uint64_t reading;   // ticket of the writer's exposed buffer that this rank reads now, or was the last to read and will go
+                           //   on from; 0: none. The writer waits a little for it (docs/large-messages.md): a hint
 };
 inline constexpr int taken_bits = 40;
 inline constexpr std::uint64_t taken_mask = (std::uint64_t{1} << taken_bits) - 1;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.hpp"
 #include "mpi/coll/scratch.hpp"
@@ -98,6 +99,7 @@ Schedule::Schedule(Process& p, Comm& comm, const char* name, const Group& member
 
 Schedule::~Schedule() {
   if (started_ && !complete_) p_.engine->remove(*this);
+  withdraw_all();
   for (Temporary* t = temporaries_; t; t = t->next) scratch_give(t->block, t->bytes);
   for (Kept* k = kept_; k; k = k->next) k->drop(k->object);
   while (blocks_) {
@@ -292,7 +294,18 @@ bool Schedule::progress() {
   while (next_ && run_step(*next_)) next_ = next_->next;
   pass_done();
   running_ = false;
-  return complete_ = !next_ && !open_;
+  complete_ = !next_ && !open_;
+  if (complete_) withdraw_all();
+  return complete_;
+}
+
+void Schedule::withdraw(Step& step) {
+  if (step.kind == Step::Kind::send) p_.engine->withdraw(static_cast<SendStep&>(step).op);
+}
+
+void Schedule::withdraw_all() {
+  if (!std::exchange(exposed_, false)) return;
+  for (Step* step = first_operation_; step; step = step->next_operation) withdraw(*step);
 }
 
 void Schedule::pass_done() {
@@ -304,7 +317,9 @@ bool Schedule::run_step(Step& step) {
     case Step::Kind::send: {
       auto& s = static_cast<SendStep&>(step);
       s.started = true;
+      s.op.keeps_buffer = true;
       p_.engine->send_numbered(s.op, context_, s.peer, s.number, s.part.source());
+      exposed_ |= static_cast<bool>(s.op.exposure);
       return true;
     }
     case Step::Kind::recv: {
@@ -314,10 +329,14 @@ bool Schedule::run_step(Step& step) {
       return true;
     }
     case Step::Kind::wait:
-      return done(*static_cast<WaitStep&>(step).what);
+      if (!done(*static_cast<WaitStep&>(step).what)) return false;
+      if (exposed_) withdraw(*static_cast<WaitStep&>(step).what);
+      return true;
     case Step::Kind::settle:  // the operations behind it in the list have not been started
       pass_done();
-      return !open_ || !open_->started;
+      if (open_ && open_->started) return false;
+      withdraw_all();
+      return true;
     case Step::Kind::copy:
       copy_part(static_cast<CopyStep&>(step).from, static_cast<CopyStep&>(step).to);
       return true;

@@ -105,6 +105,8 @@ class Schedule final : public engine::Progressable {
   Step* append(Step* step);
   bool run_step(Step& step);
   void pass_done();
+  void withdraw(Step& step);
+  void withdraw_all();
   void note_received(const Step& step);
 
   Process& p_;
@@ -134,6 +136,7 @@ class Schedule final : public engine::Progressable {
   bool started_ = false;
   bool running_ = false;
   bool complete_ = false;
+  bool exposed_ = false;  // a buffer being sent may be read by its receiver until it is withdrawn
   struct {
     bool wrong = false;
     bool listed = false;  // found while the list was made: the arguments do not fit each other
