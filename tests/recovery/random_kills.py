@@ -131,9 +131,10 @@ class Suite:
                 log.write(text.replace(str(ROOT) + "/", "") + "\n")
 
     def header(self):
+        commit = jobs.commit(ROOT)  # before the log, which may be in the repository, is begun
         if self.options.log:
             Path(self.options.log).write_text("")
-        self.say(f"random kills: seed {self.options.seed}, {self.options.cases} cases, commit {jobs.commit(ROOT)}, "
+        self.say(f"random kills: seed {self.options.seed}, {self.options.cases} cases, commit {commit}, "
                  f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC, {os.cpu_count()} cores, "
                  f"Linux {platform.release().split('-')[0]}, programs {', '.join(sorted(self.programs))}")
 
