@@ -115,7 +115,8 @@ bool EngineImpl::read_piece(Peer& from, Message& m) {
 
 // A message alone, whose sender waits for it, arrives sooner in pieces through the ring, both sides copying at the same time.
 bool EngineImpl::prefers_ring(const Peer& from, const Message& m) const {
-  return m.exposed.ticket == wire::ticket_waits && m.wanted <= ring_bytes_max && in_frame_ && !from.in.ring.has_more();
+  const bool waits = !(m.header.flags & wire::flag_logged) && m.exposed.ticket == wire::ticket_waits;
+  return waits && m.wanted <= ring_bytes_max && in_frame_ && !from.in.ring.has_more();
 }
 
 void EngineImpl::read_exposed(Message& m) {

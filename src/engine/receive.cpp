@@ -233,11 +233,13 @@ void EngineImpl::complete(RecvOperation& op, Message& m) {
 
 // The usual case: the receive was there first, and the payload is in the frame.
 void EngineImpl::receive_now(RecvOperation& op, Peer& from, const FrameHeader& header, Bytes payload) {
+  const Incarnation sender = from.incarnation;
   on_match(op, from.rank, header);
   on_taken(from.rank, header, is_self(from.rank) ? self_synchronous_ : nullptr);
   op.truncated = payload.size() > op.sink.capacity;
   put(op.sink, 0, payload);
-  if (!taking_from_log_) release_credit(from, payload.size());
+  // Its death may have been heard meanwhile, while room was made for the event: the channel's credit ended with it.
+  if (!taking_from_log_ && from.incarnation == sender) release_credit(from, payload.size());
   count_received(std::min(payload.size(), op.sink.capacity));
   op.complete = true;
 }

@@ -75,9 +75,7 @@ void LogWriter::finish(int index) {
 }
 
 void LogWriter::append_raw(int index, Bytes bytes) {
-#ifdef HOLDFAST_MUTATE_PUBLISH_EARLY
-  store_release(control_.stream(index).tail, appended(index) + bytes.size());
-#endif
+  announce_early(index, bytes.size());
   while (!bytes.empty()) {
     MutableBytes out = area(index, bytes.size());
     std::memcpy(out.data(), bytes.data(), out.size());

@@ -38,6 +38,7 @@ class LogWriter : public SegmentMap {
     Stream& s = streams_[static_cast<std::size_t>(stream)];
     std::uint64_t n = wire::payload_in_log(header);
     std::uint64_t bytes = padded(sizeof(header) + n);
+    announce_early(stream, bytes);
     if (bytes <= s.room) return append_whole(s, header, n, bytes, fill);
     Record record = begin(stream, header);
     fill_record(stream, header, fill);
@@ -48,6 +49,7 @@ class LogWriter : public SegmentMap {
     Stream& s = streams_[static_cast<std::size_t>(stream)];
     std::uint64_t bytes = padded(sizeof(header) + header.length);
     if (bytes > s.room) return false;
+    announce_early(stream, bytes);
     write_header(s, header);
     copy_short(s.at, payload, header.length);
     end_whole(s, bytes);
@@ -58,9 +60,6 @@ class LogWriter : public SegmentMap {
   template <class Fill>
   void fill_record(int stream, const wire::FrameHeader& header, Fill&& fill) {
     std::uint64_t offset = 0, n = wire::payload_in_log(header);
-#ifdef HOLDFAST_MUTATE_PUBLISH_EARLY
-    store_release(control_.stream(stream).tail, padded(appended(stream) + n));
-#endif
     while (offset < n) {
       MutableBytes out = area(stream, n - offset);
       fill(offset, out);
@@ -92,6 +91,12 @@ class LogWriter : public SegmentMap {
     std::vector<ChunkId> chunks;
     bool released = false;
   };
+  // Nothing, but in the build that must be seen to be wrong.
+  void announce_early([[maybe_unused]] int stream, [[maybe_unused]] std::uint64_t bytes) {
+#ifdef HOLDFAST_MUTATE_PUBLISH_EARLY
+    store_release(control_.stream(stream).tail, appended(stream) + bytes);
+#endif
+  }
   // The usual case: the record fits what is left of the chunk.
   template <class Fill>
   Record append_whole(Stream& stream, wire::FrameHeader& header, std::uint64_t n, std::uint64_t bytes, Fill&& fill) {

@@ -132,14 +132,24 @@ Seen look_at_opening(Memory& m) {
 
 constexpr int to_reader = reader_rank.value, events = ranks;
 
-void append_record(Memory& m, std::uint64_t sequence, std::uint64_t length) {
+wire::FrameHeader logged_header(std::uint64_t sequence, std::uint64_t length) {
   wire::FrameHeader h;
   h.kind = wire::FrameKind::eager;
   h.flags = wire::flag_logged;
   h.sequence = sequence;
   h.length = length;
+  return h;
+}
+
+void append_record(Memory& m, std::uint64_t sequence, std::uint64_t length) {
   if (!m.log.reserve(length)) ::_exit(3);
-  m.log.append(to_reader, h, fill);
+  m.log.append(to_reader, logged_header(sequence, length), fill);
+  m.log.publish(to_reader);
+}
+
+void append_at_once(Memory& m, std::uint64_t sequence, std::uint64_t length) {
+  wire::FrameHeader h = logged_header(sequence, length);
+  if (!m.log.append_at_once(to_reader, h, content.data())) ::_exit(3);
   m.log.publish(to_reader);
 }
 
@@ -193,6 +203,9 @@ const Case cases[] = {
     {"opening of a ring", prepare_opening, publish_opening, look_at_opening},
     {"sender log record", [](Memory& m) { append_record(m, 0, before_record); },
      [](Memory& m) { append_record(m, 1, log_record); },
+     [](Memory& m) { return look_at_log(m, before_record, log_record); }},
+    {"sender log record at once", [](Memory& m) { append_record(m, 0, before_record); },
+     [](Memory& m) { append_at_once(m, 1, log_record); },
      [](Memory& m) { return look_at_log(m, before_record, log_record); }},
     {"sender log record in two chunks", [](Memory& m) { append_record(m, 0, nearly_a_chunk); },
      [](Memory& m) { append_record(m, 1, log_record); },
