@@ -34,9 +34,8 @@ class Budgets(unittest.TestCase):
     def bytes_of(self, one, word):
         fields = word.split(":")
         if one.program == "collective":
-            if fields[0] == "barrier":
-                return int(fields[1]) * series.log2_up(one.ranks) * series.record(0)
-            return int(fields[2]) * series.log2_up(one.ranks) * series.record(int(fields[1]))
+            size, calls = ("0", fields[1]) if fields[0] == "barrier" else fields[1:]
+            return int(calls) * series.SIZES_SENT[fields[0]](one.ranks) * series.record(int(size))
         size, *counts = map(int, fields)
         return series.record(size) * (counts[0] if one.program == "pingpong" else counts[0] * counts[1])
 

@@ -61,7 +61,7 @@ def bars(axes, rows, relative):
 
 def bar_name(row):
     """What tells this bar from its neighbours: the series without the figure's and the rail's name, and the label."""
-    words = [word for word in row["series"].split(".") if word not in ("shm", "tcp", "collectives", "example")]
+    words = [word for word in row["series"].split(".") if word not in ("shm", "tcp", "collectives", "other_collectives", "example")]
     return " ".join(words + ([] if row["label"] in ("seconds", "8") else [row["label"]])).replace("_", " ")
 
 
@@ -83,7 +83,7 @@ def draw(entry, figure, groups, path):
         if figure in CURVES:
             curves(axes, rows)
         else:
-            bars(axes, rows, relative=figure in ("collectives", "examples"))
+            bars(axes, rows, relative=figure in ("collectives", "other_collectives", "examples"))
         axes.set_title(title, fontsize=9)
         axes.grid(True, alpha=0.3)
     shown = {label: handle for axes in panels[0] for handle, label in zip(*axes.get_legend_handles_labels())}
@@ -107,6 +107,9 @@ def figures(entry):
                            for rail in ("shm", "tcp")]
     yield "collectives", [(f"collectives, {rail}", [r for r in rows_of(entry, "collectives") if r["series"].endswith(rail)])
                           for rail in ("shm", "tcp")]
+    yield "other_collectives", [(f"other collectives, {rail}",
+                                 [r for r in rows_of(entry, "other_collectives") if r["series"].endswith(rail)])
+                                for rail in ("shm", "tcp")]
     yield "examples", [("examples, 4 and 8 ranks", rows_of(entry, "example"))]
 
 

@@ -66,9 +66,16 @@ def log2_up(n):
     return (n - 1).bit_length()
 
 
-def allreduce(size, ranks, share):
-    """Recursive doubling sends a whole vector in each of its steps; shorter ways send less."""
-    return f"allreduce:{size}:{trips(size, share // max(1, log2_up(ranks)), most=5000)}"
+# How often a rank sends a SIZE (bench/programs/collective.c) in one call, at most, over all algorithms.
+SIZES_SENT = {
+    "allreduce": log2_up, "reduce": log2_up, "bcast": log2_up, "scan": log2_up, "barrier": log2_up,
+    "allgather": lambda ranks: ranks - 1, "alltoall": lambda ranks: ranks - 1, "reduce_scatter": lambda ranks: 2 * (ranks - 1),
+    "gather": lambda ranks: ranks - 1, "scatter": lambda ranks: ranks - 1,
+}
+
+
+def collective(name, size, ranks, share, most=5000):
+    return f"{name}:{size}:{trips(size, share // max(1, SIZES_SENT[name](ranks)), most=most)}"
 
 
 LARGE = ("65536", "262144", "1048576", "4194304")
@@ -95,11 +102,23 @@ def point_to_point(rail):
 def collectives(rail):
     for ranks in (2, 4):
         yield Series(f"collectives.n{ranks}.{rail}", ranks, rail, "us", LOWER, "collective", goals=(Goal(NONE_TO_BEST, 1.0),),
-                     jobs=((allreduce(8, ranks, BUDGET // 4), allreduce(4096, ranks, BUDGET // 2), "barrier:5000"),
-                           (allreduce(1 << 20, ranks, BUDGET),)),
+                     jobs=((collective("allreduce", 8, ranks, BUDGET // 4), collective("allreduce", 4096, ranks, BUDGET // 2),
+                            "barrier:5000"),
+                           (collective("allreduce", 1 << 20, ranks, BUDGET),)),
                      quick=(("allreduce:8:300", "barrier:300"),))
     yield Series(f"collectives.n8.{rail}", 8, rail, "us", LOWER, "collective", goals=(Goal(NONE_TO_BEST, 1.0),),
-                 jobs=((allreduce(8, 8, BUDGET // 4), "barrier:2000"),), quick=(("allreduce:8:50",),))
+                 jobs=((collective("allreduce", 8, 8, BUDGET // 4), "barrier:2000"),), quick=(("allreduce:8:50",),))
+
+
+OTHER_COLLECTIVES = ("bcast", "reduce", "scan", "gather", "scatter", "allgather", "alltoall", "reduce_scatter")
+
+
+def other_collectives(rail):
+    for ranks in (2, 4):
+        short = tuple(collective(name, size, ranks, BUDGET // 16, most=2000) for name in OTHER_COLLECTIVES for size in (8, 4096))
+        long = tuple((collective(name, 1 << 20, ranks, BUDGET),) for name in OTHER_COLLECTIVES)
+        yield Series(f"other_collectives.n{ranks}.{rail}", ranks, rail, "us", LOWER, "collective", goals=(Goal(NONE_TO_BEST, 1.0),),
+                     jobs=(short, *long), quick=(tuple(f"{name}:8:50" for name in OTHER_COLLECTIVES),))
 
 
 EXAMPLES = {
@@ -139,7 +158,8 @@ def past_log():
 
 
 def all_series():
-    return [*point_to_point(SHM), *point_to_point(TCP), *collectives(SHM), *collectives(TCP), *examples(), *past_log()]
+    return [*point_to_point(SHM), *point_to_point(TCP), *collectives(SHM), *collectives(TCP), *other_collectives(SHM),
+            *other_collectives(TCP), *examples(), *past_log()]
 
 
 QUICK = ("latency.shm", "latency_any_source.shm", "bandwidth.shm", "message_rate.shm", "latency.tcp", "collectives.n4.shm",
