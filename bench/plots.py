@@ -15,6 +15,7 @@ import machine  # noqa: E402
 STYLE = {"none": ("Holdfast, none", "tab:blue", "o-"), "pessimist": ("Holdfast, pessimist", "tab:green", "s-"),
          "openmpi": ("Open MPI", "tab:orange", "^-"), "openmpi-pessimist": ("Open MPI, pessimist", "tab:red", "v--"),
          "mpich": ("MPICH", "tab:purple", "d-"), "disk": ("disk, O_DIRECT", "tab:gray", "x:")}
+COLLECTIVES = ("collectives", "other_collectives")  # figures, each of the series that begin so
 CURVES = ("latency", "latency_any_source", "bandwidth", "past_log")
 
 
@@ -61,7 +62,7 @@ def bars(axes, rows, relative):
 
 def bar_name(row):
     """What tells this bar from its neighbours: the series without the figure's and the rail's name, and the label."""
-    words = [word for word in row["series"].split(".") if word not in ("shm", "tcp", "collectives", "other_collectives", "example")]
+    words = [word for word in row["series"].split(".") if word not in ("shm", "tcp", "example", *COLLECTIVES)]
     return " ".join(words + ([] if row["label"] in ("seconds", "8") else [row["label"]])).replace("_", " ")
 
 
@@ -83,7 +84,7 @@ def draw(entry, figure, groups, path):
         if figure in CURVES:
             curves(axes, rows)
         else:
-            bars(axes, rows, relative=figure in ("collectives", "other_collectives", "examples"))
+            bars(axes, rows, relative=figure in ("examples", *COLLECTIVES))
         axes.set_title(title, fontsize=9)
         axes.grid(True, alpha=0.3)
     shown = {label: handle for axes in panels[0] for handle, label in zip(*axes.get_legend_handles_labels())}
@@ -105,11 +106,9 @@ def figures(entry):
     yield "message_rate", [(f"8-byte messages, {rail}",
                             rows_of(entry, f"message_rate.{rail}") + rows_of(entry, f"message_rate_any_source.{rail}"))
                            for rail in ("shm", "tcp")]
-    yield "collectives", [(f"collectives, {rail}", [r for r in rows_of(entry, "collectives") if r["series"].endswith(rail)])
-                          for rail in ("shm", "tcp")]
-    yield "other_collectives", [(f"other collectives, {rail}",
-                                 [r for r in rows_of(entry, "other_collectives") if r["series"].endswith(rail)])
-                                for rail in ("shm", "tcp")]
+    for name in COLLECTIVES:
+        yield name, [(f"{name.replace('_', ' ')}, {rail}", [r for r in rows_of(entry, name) if r["series"].endswith(rail)])
+                     for rail in ("shm", "tcp")]
     yield "examples", [("examples, 4 and 8 ranks", rows_of(entry, "example"))]
 
 

@@ -9,6 +9,8 @@
 
 enum { BATCHES = 25 };
 
+static const char USAGE[] = "usage: collective NAME:SIZE:CALLS ... barrier:CALLS ...";
+
 typedef struct {
   int doubles, ranks;
   double *in, *out;
@@ -63,7 +65,7 @@ static Function* find(const char* name) {
   for (size_t i = 0; i < sizeof COLLECTIVES / sizeof COLLECTIVES[0]; ++i) {
     if (strcmp(COLLECTIVES[i].name, name) == 0) return COLLECTIVES[i].function;
   }
-  fail("usage: collective NAME:SIZE:CALLS ... barrier:CALLS ...");
+  fail(USAGE);
   return NULL;
 }
 
@@ -108,7 +110,7 @@ int main(int argc, char** argv) {
       snprintf(label, sizeof label, "%s:%ld", name, bytes);
       measure(label, find(name), bytes, most);
     } else {
-      fail("usage: collective NAME:SIZE:CALLS ... barrier:CALLS ...");
+      fail(USAGE);
     }
   }
   MPI_Finalize();
