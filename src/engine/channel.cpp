@@ -24,8 +24,7 @@ void EngineImpl::fill(Rank to, const Payload& payload, std::uint64_t offset, Mut
 bool EngineImpl::offer(Peer& to, const FrameHeader& header, const Payload& payload) {
   if (!(to.local ? offer_ring(to, header, payload) : offer_rail(to, header, payload))) return false;
   if (header.kind == FrameKind::eager) to.out.eager_bytes += header.length;
-  ++counters().messages_sent;
-  counters().bytes_sent += payload.exposed ? header.length : wire::payload_on_rail(header);
+  count_sent(payload.exposed ? header.length : wire::payload_on_rail(header));
   return true;
 }
 

@@ -5,19 +5,6 @@
 #include "engine/engine_impl.hpp"
 
 namespace hf::engine {
-FrameHeader EngineImpl::header_of(const SendOperation& op) const {
-  FrameHeader h;
-  h.kind = FrameKind::eager;
-  h.incarnation = incarnation.value;
-  h.source = job.self.value;
-  h.tag = op.tag.value;
-  h.context = op.context.value;
-  h.sequence = op.sequence.value;
-  h.length = op.source.bytes;
-  if (op.mode == SendMode::synchronous) h.flags |= wire::flag_synchronous;
-  if (op.numbered) h.flags |= wire::flag_numbered;
-  return h;
-}
 
 void EngineImpl::send_next(SendOperation& op) {
   Sequence& next = contexts.find(op.context)->peer(op.destination).next_send;

@@ -16,16 +16,8 @@ bool EngineImpl::send_at_once(SendOperation& op) {
   const segment::Inbound& progress = to.newest_log->control().inbound(job.self);
   if (!to.out.ring.has_room(FrameKind::eager, n, progress, incarnation)) return false;
   const int stream = to.rank.value;
-  FrameHeader header;
-  header.kind = FrameKind::eager;
-  const std::uint8_t numbered = op.numbered ? wire::flag_numbered : 0;
-  header.flags = numbered | (logging ? wire::flag_logged : 0);
-  header.incarnation = incarnation.value;
-  header.source = job.self.value;
-  header.tag = op.tag.value;
-  header.context = op.context.value;
-  header.sequence = op.sequence.value;
-  header.length = n;
+  FrameHeader header = header_of(op);
+  if (logging) header.flags |= wire::flag_logged;
   if (logging) {
     if (to.out.sent != log_->appended(stream)) return false;
     if (!log_->append_at_once(stream, header, op.source.data)) return false;
@@ -40,8 +32,7 @@ bool EngineImpl::send_at_once(SendOperation& op) {
   point("send.offered");
   wake(to);
   to.out.eager_bytes += n;
-  ++counters().messages_sent;
-  counters().bytes_sent += n;
+  count_sent(n);
   op.complete = true;
   return true;
 }
