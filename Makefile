@@ -36,6 +36,8 @@ bench: build
 	@$(PYTHON) bench/run.py --build $(BUILD) $(BENCH_ARGS)
 
 soak: build
+	@$(PYTHON) tools/build_mpi4py.py $(BUILD)
+	@for n in 2 3 4; do $(PYTHON) tests/mpi4py/suite.py $(BUILD) $$n --all || exit 1; done
 	@$(PYTHON) tests/recovery/random_kills.py --build $(BUILD) --cases 5000 --log docs/soak.log $(SOAK_ARGS)
 
 install: build

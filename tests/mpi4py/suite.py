@@ -1,6 +1,7 @@
-"""suite.py BUILD RANKS [FILE ...]: runs the files of mpi4py's own test suite that files.txt lists (or those named) with RANKS ranks,
-without the tests that excluded.txt names: as two jobs, one under mpi4py's own main.py and one under ours, and where one fails
-its files each as a job of its own. Prints what ran; exit code 1 when something failed."""
+"""suite.py BUILD RANKS [--all | FILE ...]: runs the files of mpi4py's own test suite that files.txt lists (those marked `alone` with
+one rank only, if not --all; or those named) with RANKS ranks, without the tests that excluded.txt names: as two jobs, one under
+mpi4py's own main.py and one under ours, and where one fails its files each as a job of its own. Prints what ran; exit code 1
+when something failed."""
 
 import re
 import sys
@@ -20,7 +21,7 @@ def lines(name):
 
 
 class Suite:
-    def __init__(self, build, ranks):
+    def __init__(self, build, ranks, everything):
         self.build, self.ranks = build, ranks
         self.source = build / "mpi4py" / "source" / "test"
         if not self.source.is_dir():
@@ -29,7 +30,7 @@ class Suite:
         listed = [line.split() for line in lines("files.txt")]
         self.wrapped = {words[0] for words in listed if "wrapped" in words[1:]}
         alone = {words[0] for words in listed if "alone" in words[1:]}
-        self.names = [words[0] for words in listed if ranks == 1 or words[0] not in alone]
+        self.names = [words[0] for words in listed if ranks == 1 or everything or words[0] not in alone]
 
     def job(self, names, wrapped):
         """One job over these files. Returns whether every test in them passed and each file had tests."""
@@ -72,8 +73,9 @@ class Suite:
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    suite = Suite(Path(sys.argv[1]).resolve(), int(sys.argv[2]))
-    failed = suite.run(sys.argv[3:] or suite.names)
+    everything = sys.argv[3:] == ["--all"]
+    suite = Suite(Path(sys.argv[1]).resolve(), int(sys.argv[2]), everything)
+    failed = suite.run(suite.names if everything else sys.argv[3:] or suite.names)
     print(f"{len(failed)} file(s) failed" + (": " + ", ".join(failed) if failed else ""))
     sys.exit(1 if failed else 0)
 
