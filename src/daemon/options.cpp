@@ -169,6 +169,15 @@ void set(Words& environment, const std::string& name, const std::string& value) 
   environment.push_back(name + "=" + value);
 }
 
+// malloc of glibc 2.35 or newer then takes huge pages where the system gives them on request. The kernel frees a dead process in
+// small pages for 70 ms per GiB before anyone hears of the death, in huge ones for 1. (GNU C Library manual, Memory Allocation
+// Tunables.)
+void ask_for_huge_pages(Words& environment) {
+  const std::string tunables = lookup(environment, "GLIBC_TUNABLES");
+  if (tunables.find("glibc.malloc.hugetlb") != std::string::npos) return;
+  set(environment, "GLIBC_TUNABLES", tunables + (tunables.empty() ? "" : ":") + "glibc.malloc.hugetlb=1");
+}
+
 Words make_environment(const Words& inherited, const Section& section, const Whole& whole) {
   Words out = inherited;
   std::erase_if(out, [](const std::string& entry) {
@@ -185,6 +194,7 @@ Words make_environment(const Words& inherited, const Section& section, const Who
   }
   // Hashes of strings differ between two starts of Python otherwise, and with them the order of sets.
   if (lookup(out, "PYTHONHASHSEED").empty()) set(out, "PYTHONHASHSEED", "0");
+  ask_for_huge_pages(out);
   return out;
 }
 

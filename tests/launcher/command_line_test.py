@@ -35,6 +35,14 @@ class CommandLine(Case):
         self.assertEqual(sorted(self.out.splitlines()), ["0 2 0 0 2 1 2 0", "1 2 0 1 2 1 2 0"])
         self.expect(0, "-n", 1, *show, env={"PYTHONHASHSEED": "7"}, out="0 1 0 0 1 7\n")
 
+    def test_huge_pages(self):
+        """Asked for in the environment, unless the user says otherwise; what else the variable says stays."""
+        show = ["sh", "-c", "echo $GLIBC_TUNABLES"]
+        ours, theirs = "glibc.malloc.hugetlb=1", "glibc.malloc.hugetlb=0:glibc.malloc.check=1"
+        self.expect(0, "-n", 1, *show, env={"GLIBC_TUNABLES": ""}, out=ours + "\n")
+        self.expect(0, "-n", 1, "-x", "GLIBC_TUNABLES=glibc.malloc.check=1", *show, out=f"glibc.malloc.check=1:{ours}\n")
+        self.expect(0, "-n", 1, "-x", f"GLIBC_TUNABLES={theirs}", *show, out=theirs + "\n")
+
     def test_several_programs(self):
         self.run_job("--label", "-n", 2, "-env", "A", "x", "sh", "-c", "echo $A", ":", "-np", 1, "-wdir", "/usr", "pwd")
         self.assertEqual(sorted(self.out.splitlines()), ["[0] x", "[1] x", "[2] /usr"])

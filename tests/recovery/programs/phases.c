@@ -3,6 +3,7 @@
      compute S    the other ranks compute S seconds outside MPI, while rank 0 waits for their last message
      finalize S   every rank calls MPI_Finalize and lives on for S seconds
      touch S      rank 0 holds 64 MiB of touched memory and works with the others for about S seconds
+     hold S       the same with 1 GiB
      receive N    rank 0 receives N messages of 1 MiB from each; says on stderr how much memory of its own it had at most */
 #include <mpi.h>
 #include <stdint.h>
@@ -49,8 +50,7 @@ static void compute(double duration) {
   to_rank_0(1);
 }
 
-static void touch(double duration) {
-  const size_t bytes = (size_t)64 << 20;
+static void touch(double duration, size_t bytes) {
   char* memory = rank == 0 ? malloc(bytes) : NULL;
   if (memory) memset(memory, 1, bytes);
   for (int i = 0; i < (int)(duration * 100); ++i) {
@@ -104,7 +104,8 @@ int main(int argc, char** argv) {
   to_rank_0(200);
   MPI_Barrier(MPI_COMM_WORLD); /* all of it has arrived: nothing waits for a sender's next call */
   if (strcmp(mode, "compute") == 0) compute(number);
-  if (strcmp(mode, "touch") == 0) touch(number);
+  if (strcmp(mode, "touch") == 0) touch(number, (size_t)64 << 20);
+  if (strcmp(mode, "hold") == 0) touch(number, (size_t)1 << 30);
   if (strcmp(mode, "receive") == 0) receive((int)number);
   if (rank == 0) printf("%s: %016llx\n", mode, (unsigned long long)state);
   MPI_Finalize();
