@@ -75,6 +75,7 @@ class Agent : private BootstrapOwner, private SegmentProvider {
   wire::Welcome welcome(int rank) override;
   std::vector<wire::NodeEntry> nodes() override { return nodes_; }
   std::vector<wire::RankEntry> ranks() override;
+  const std::vector<wire::CollectiveRule>& collective_rules() override { return job_.collective_rules; }
   int board_fd() override { return board_.read_only_fd(); }
   int own_control_fd(int rank) override;
   int doorbell_fd(int rank) override;

@@ -81,6 +81,7 @@ wire::Welcome Agent::welcome(int number) {
   out.app_number = job_.program_of(number);
   out.protocol = job_.protocol;
   out.large_messages = job_.large_messages;
+  out.rule_count = static_cast<std::uint32_t>(job_.collective_rules.size());
   out.divergence_is_fatal = job_.divergence_is_fatal;
   out.oversubscribed = job_.rank_count() > usable_cores();  // the nodes of a job are on one machine
   out.log_ready_bytes = rank.incarnation == 0 ? job_.log_ready_bytes : 0;  // a new incarnation is to begin at once

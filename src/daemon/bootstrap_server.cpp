@@ -108,6 +108,7 @@ void BootstrapServer::on_hello(Connection& connection, Bytes payload) {
   out.put(owner_.welcome(hello.rank));
   for (const wire::NodeEntry& node : owner_.nodes()) out.put(node);
   for (const wire::RankEntry& rank : owner_.ranks()) out.put(rank);
+  for (const wire::CollectiveRule& rule : owner_.collective_rules()) out.put(rule);
   int fds[] = {owner_.board_fd(), owner_.own_control_fd(hello.rank), owner_.doorbell_fd(hello.rank)};
   answer(connection, BootstrapKind::welcome, body, fds);
 }

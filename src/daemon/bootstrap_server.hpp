@@ -28,6 +28,7 @@ class BootstrapOwner {
   virtual wire::Welcome welcome(int rank) = 0;
   virtual std::vector<wire::NodeEntry> nodes() = 0;
   virtual std::vector<wire::RankEntry> ranks() = 0;
+  virtual const std::vector<wire::CollectiveRule>& collective_rules() = 0;
   virtual int board_fd() = 0;
   virtual int own_control_fd(int rank) = 0;
   virtual int doorbell_fd(int rank) = 0;  // -1: not of this node

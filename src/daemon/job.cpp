@@ -57,6 +57,8 @@ void encode(const Job& job, std::vector<std::byte>& bytes) {
   out.put(job.log_disk_bytes);
   out.put(job.log_ready_bytes);
   out.put_text(job.log_directory);
+  out.put(static_cast<std::uint32_t>(job.collective_rules.size()));
+  for (const wire::CollectiveRule& rule : job.collective_rules) out.put(rule);
   out.put(static_cast<std::uint32_t>(job.injections.size()));
   for (const Injection& injection : job.injections) {
     out.put(injection.kind);
@@ -91,6 +93,8 @@ bool decode(Bytes bytes, Job& job) {
   job.log_disk_bytes = in.get<std::uint64_t>();
   job.log_ready_bytes = in.get<std::uint64_t>();
   job.log_directory = in.get_text();
+  std::uint32_t rules = in.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < rules && in.ok(); ++i) job.collective_rules.push_back(in.get<wire::CollectiveRule>());
   std::uint32_t injections = in.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < injections && in.ok(); ++i) {
     Injection injection;

@@ -29,6 +29,7 @@ struct Job {
   std::uint64_t log_disk_bytes = 0;    // per rank, beyond memory
   std::uint64_t log_ready_bytes = 0;   // per rank, of memory: mapped and touched before its first call
   std::string log_directory;
+  std::vector<wire::CollectiveRule> collective_rules;  // given by the user
   std::vector<Injection> injections;
 
   int rank_count() const;

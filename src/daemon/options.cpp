@@ -8,6 +8,7 @@
 #include <charconv>
 #include <memory>
 
+#include "daemon/collective_rules.hpp"
 #include "os/memory_file.hpp"
 #include "os/process.hpp"
 
@@ -28,8 +29,8 @@ struct Whole {
   std::string protocol = "pessimist", level = "process", on_divergence = "end", large_messages = "direct";
   std::string log_memory, log_disk, log_ready = "32M", log_directory;
   int restarts = 20;
-  Words inject;
-  std::string report, trace;
+  Words inject, collective;
+  std::string report, trace, collectives;
   bool label = false, verbose = false, version = false, help = false;
   Words ignored_flags;
 };
@@ -74,6 +75,8 @@ void declare_whole(CLI::App& app, Whole& whole) {
   app.add_option("--log-dir", whole.log_directory, "where that is (default: $TMPDIR or /var/tmp)");
   app.add_option("--large-messages", whole.large_messages,
                  "direct (default) or copied: whether a receiver on the same node reads the sender's memory");
+  repeatable(app.add_option("--collective", whole.collective, "NAME=ALGORITHM: the one that all calls of a collective take"));
+  app.add_option("--collectives", whole.collectives, "a table of algorithms by nodes, ranks and bytes, as bench/run.py --tune writes");
   app.add_option("--restarts", whole.restarts, "restarts of a rank before the job is ended (default 20)");
   app.add_option("--on-divergence", whole.on_divergence, "end (default) or warn: when a replay differs from the log");
   repeatable(app.add_option("--inject", whole.inject,
@@ -230,6 +233,9 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
     job.large_messages = wire::LargeMessages::copied;
   } else if (whole.large_messages != "direct") {
     return usage(fmt::format("--large-messages {}: direct or copied", whole.large_messages));
+  }
+  if (Result<> read = read_collective_rules(whole.collectives, whole.collective, job.collective_rules); !read) {
+    return usage(read.error().text);
   }
   if (whole.level != "process") {
     return usage(whole.level == "node" || whole.level == "disk"

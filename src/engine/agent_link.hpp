@@ -23,6 +23,7 @@ class AgentLink {
   const wire::Welcome& welcome() const { return welcome_; }
   const std::vector<wire::NodeEntry>& nodes() const { return nodes_; }
   const std::vector<wire::RankEntry>& ranks() const { return ranks_; }
+  const std::vector<wire::CollectiveRule>& rules() const { return rules_; }
   MutableBytes control() const { return control_.bytes(); }  // own control segment, writable
   int doorbell() const { return doorbell_.get(); }
   int descriptor() const { return socket_.get(); }
@@ -53,6 +54,7 @@ class AgentLink {
   wire::Welcome welcome_;
   std::vector<wire::NodeEntry> nodes_;
   std::vector<wire::RankEntry> ranks_;
+  std::vector<wire::CollectiveRule> rules_;
   os::Mapping board_;
   os::Mapping control_;
   os::UniqueFd doorbell_;

@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "engine/operation.hpp"
 #include "segment/control.hpp"
+#include "wire/collective_rule.hpp"
 
 namespace hf::engine {
 
@@ -22,6 +23,8 @@ struct JobMap {
   NodeId node{};                 // of this rank, in the original map
   std::vector<NodeId> node_of;   // by job-wide rank; the original map: never changes (design rule 1)
   int app_number = 0;
+  int node_count = 1;
+  std::vector<wire::CollectiveRule> collective_rules;  // given by the user; not checked
 };
 
 class EngineImpl;

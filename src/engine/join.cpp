@@ -36,7 +36,7 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   if (!link) return std::unexpected(link.error());
   agent = std::move(*link);
   const wire::Welcome& w = agent->welcome();
-  job = {Rank{w.rank}, w.rank_count, NodeId{w.node}, {}, w.app_number};
+  job = {Rank{w.rank}, w.rank_count, NodeId{w.node}, {}, w.app_number, w.node_count, agent->rules()};
   for (const auto& entry : agent->ranks()) job.node_of.push_back(NodeId{entry.node});
   incarnation = Incarnation{w.incarnation};
   logging = w.protocol == wire::Protocol::pessimist;

@@ -39,6 +39,7 @@ struct Comm : Object {
   Topology* topology = nullptr;  // one reference; null: none
   std::string name;
   AttributeMap attributes;
+  int nodes = 0;  // on which the members of `group` are, in the original map; 0: not counted yet
   int rank() const { return group->self; }
   int size() const { return group->size(); }
   bool is_inter() const { return remote != nullptr; }

@@ -50,6 +50,10 @@ int start_process(Process& p, int level) {
   const engine::JobMap& job = p.engine->job();
   std::vector<Rank> everyone;
   for (int rank = 0; rank < job.rank_count; ++rank) everyone.push_back(Rank(rank));
+  if (!std::ranges::all_of(job.collective_rules, core::collectives::valid)) {
+    return p.explain(err_other, "the launcher's table of collective algorithms is damaged");
+  }
+  p.choices.replace(job.collective_rules);
   p.world = make_predefined(p, "MPI_COMM_WORLD", std::move(everyone), job.self.value, world_context(ContextKind::point));
   p.self = make_predefined(p, "MPI_COMM_SELF", {job.self}, 0, self_context(job.self, ContextKind::point));
   complete_info_env(p, level);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/collectives/choice.hpp"
 #include "engine/engine.hpp"
 #include "mpi/buffered.hpp"
 #include "mpi/comm.hpp"
@@ -67,6 +68,8 @@ class Process {
   BufferSpaces buffers;
 
   FortranAbi fortran;
+
+  core::collectives::ChoiceTable choices;  // the algorithms of collectives
 
   bool groups_context_open = false;  // world_context(ContextKind::groups)
 

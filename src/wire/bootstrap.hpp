@@ -7,16 +7,19 @@
 #pragma once
 #include <cstdint>
 
+#include "wire/collective_rule.hpp"
+
 namespace hf::wire {
 
-inline constexpr std::uint32_t bootstrap_version = 3;
+inline constexpr std::uint32_t bootstrap_version = 4;
+inline constexpr std::uint32_t collective_rules_max = 1024;  // they travel in one datagram
 inline constexpr const char* env_agent = "HOLDFAST_AGENT";  // abstract socket name, without the leading NUL
 inline constexpr const char* env_rank = "HOLDFAST_RANK";    // job-wide rank, decimal
 
 enum class BootstrapKind : std::uint32_t {
   hello = 1,        // rank -> agent: Hello
   welcome,          // agent -> rank: Welcome, then `node_count` NodeEntry, then `rank_count` RankEntry (node of each rank
-                    //   in the original map). fds: board (read-only), own control segment, own doorbell (eventfd)
+                    //   in the original map), then `rule_count` CollectiveRule. fds: board (read-only), own control segment, own doorbell (eventfd)
   refused,          // agent -> rank: text (one line); the rank prints it and exits 1
   get_segment,      // rank -> agent: SegmentName; answered by segment (fds: one, read-only), or by absent
   segment,          // agent -> rank: SegmentInfo
@@ -65,7 +68,7 @@ struct Welcome {
   std::uint64_t log_segment_bytes = 0;  // size of each log segment
   std::uint64_t eager_credit_bytes = 0; // what a receiver holds at most, unexpected, from one peer
   LargeMessages large_messages = LargeMessages::direct;
-  std::uint32_t reserved = 0;
+  std::uint32_t rule_count = 0;         // that the user gave for collectives; at most collective_rules_max
   std::uint8_t job_key[32] = {};        // authenticates TCP connections of this job
   char inject[256] = {};                // a named injection point, NUL-terminated, empty: none ("NAME:N": kill oneself at the n-th pass)
 };

@@ -1,19 +1,11 @@
 // The algorithms of the collectives: each appends its steps to a schedule. Arguments have been checked, MPI_IN_PLACE has
-// been resolved into addresses. Which algorithm is taken is a function of the number of bytes, on which all ranks agree,
-// and the number of ranks.
+// been resolved into addresses. Which algorithm is taken is a function of the numbers of bytes, ranks and nodes, on which all ranks
+// agree (core/collectives/choice.hpp).
 #pragma once
 #include "mpi/coll/schedule.hpp"
 
 namespace hf::mpi {
 
-// From this number of bytes on the long-message algorithms are better: the time is the copying, not the steps.
-inline constexpr std::size_t bcast_long_bytes = 64 << 10;
-inline constexpr std::size_t gather_long_block_bytes = 4 << 10;
-inline constexpr std::size_t allgather_long_bytes = 64 << 10;
-inline constexpr std::size_t alltoall_long_block_bytes = 256;
-inline constexpr std::size_t reduce_long_bytes = 32 << 10;
-inline constexpr std::size_t reduce_scatter_long_bytes = 256 << 10;
-inline constexpr std::size_t scan_long_bytes = 64 << 10;
 inline constexpr std::size_t scan_piece_bytes = 32 << 10;
 inline constexpr int exchange_window = 32;  // messages under way at once in a pairwise exchange
 

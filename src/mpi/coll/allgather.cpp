@@ -89,7 +89,7 @@ void list_allgather(Schedule& s, const Part* own, const Part* blocks) {
   for (int i = 0; i < s.size(); ++i) total += blocks[i].bytes;
   if (total == 0) return;
   const Part& mine = own ? *own : blocks[s.rank()];
-  if (s.size() > 2 && total < allgather_long_bytes) list_bruck(s, mine, blocks);
+  if (s.choose(Collective::allgather, total) == Algorithm::bruck) list_bruck(s, mine, blocks);
   else list_ring(s, mine, blocks);
 }
 

@@ -88,7 +88,8 @@ void list_allreduce(Schedule& s, const Reduction& r, const void* send, void* rec
     if (send != receive) s.copy(r.part(send), r.part(receive));
     return;
   }
-  if (r.op->commutative && r.bytes() >= reduce_long_bytes && r.count >= s.size()) list_rabenseifner(s, r, send, receive);
+  const bool suits = r.op->commutative && r.count >= s.size();
+  if (suits && s.choose(Collective::allreduce, r.bytes()) == Algorithm::rabenseifner) list_rabenseifner(s, r, send, receive);
   else list_doubling(s, r, send, receive);
 }
 

@@ -1,4 +1,4 @@
-// Short: a binomial tree. Long: the root scatters ranges of the packed form down the tree, then a ring passes them on to
+// A binomial tree; the root to each (linear), for few ranks; for long messages the root scatters ranges of the packed form down the tree, then a ring passes them on to
 // all, so that every rank sends and receives each byte about twice instead of log2(ranks) times.
 #include <algorithm>
 
@@ -25,6 +25,11 @@ void list_binomial(Schedule& s, const Part& data, int root) {
   for (int bit = low / 2; bit > 0; bit /= 2) {
     if (relative + bit < size) s.send((relative + bit + root) % size, data);
   }
+}
+
+void list_linear(Schedule& s, const Part& data, int root) {
+  if (s.rank() != root) return s.wait(s.recv(root, data));
+  for (int i = 1; i < s.size(); ++i) s.send((root + i) % s.size(), data);
 }
 
 void list_scatter_ring(Schedule& s, const Part& data, int root) {
@@ -68,8 +73,14 @@ int make_bcast(Process& p, Schedule& s, void* buffer, Count count, Datatype& typ
 
 void list_bcast(Schedule& s, const Part& data, int root) {
   if (data.bytes == 0 || s.size() == 1) return;
-  if (data.bytes < bcast_long_bytes || s.size() == 2) list_binomial(s, data, root);
-  else list_scatter_ring(s, data, root);
+  switch (s.choose(Collective::bcast, data.bytes)) {
+    case Algorithm::linear:
+      return list_linear(s, data, root);
+    case Algorithm::scatter_ring:
+      return list_scatter_ring(s, data, root);
+    default:
+      return list_binomial(s, data, root);
+  }
 }
 
 int bcast(Process& p, void* buffer, Count count, Datatype& type, int root, Comm& comm) {

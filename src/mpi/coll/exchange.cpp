@@ -51,7 +51,7 @@ void list_bruck(Schedule& s, const Part* out, const Part* in, std::size_t block)
 
 void list_alltoall(Schedule& s, const Part* out, const Part* in, std::size_t block_bytes) {
   if (block_bytes == 0) return;
-  if (s.size() > 2 && block_bytes < alltoall_long_block_bytes) list_bruck(s, out, in, block_bytes);
+  if (s.choose(Collective::alltoall, block_bytes) == Algorithm::bruck) list_bruck(s, out, in, block_bytes);
   else list_exchange(s, out, in);
 }
 

@@ -115,7 +115,7 @@ int make_gatherv(Process& p, Schedule& s, const void* sendbuf, Count sendcount, 
 
 void list_gather(Schedule& s, const Part* own, const Part* blocks, std::size_t block_bytes, int root) {
   if (block_bytes == 0) return;
-  if (s.size() > 2 && block_bytes < gather_long_block_bytes) return list_binomial(s, own, blocks, block_bytes, root);
+  if (s.choose(Collective::gather, block_bytes) == Algorithm::binomial) return list_binomial(s, own, blocks, block_bytes, root);
   Part* places = nullptr;
   if (blocks) {
     places = s.array<Part>(s.size());

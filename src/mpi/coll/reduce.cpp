@@ -89,8 +89,8 @@ void list_reduce(Schedule& s, const Reduction& r, const void* send, void* receiv
     if (send != receive) s.copy(r.part(send), r.part(receive));
     return;
   }
-  const bool halve = r.op->commutative && r.bytes() >= reduce_long_bytes && r.count >= s.size() && s.size() > 2;
-  if (halve) list_rabenseifner(s, r, send, receive, root);
+  const bool suits = r.op->commutative && r.count >= s.size();
+  if (suits && s.choose(Collective::reduce, r.bytes()) == Algorithm::rabenseifner) list_rabenseifner(s, r, send, receive, root);
   else list_binomial(s, r, send, receive, root);
 }
 

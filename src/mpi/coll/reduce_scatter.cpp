@@ -119,7 +119,7 @@ void list_reduce_scatter(Schedule& s, const Reduction& r, const void* send, void
   }
   auto* first = s.array<Count>(s.size() + 1);
   for (int i = 0; i < s.size(); ++i) first[i + 1] = first[i] + counts[i];
-  if (r.bytes() < reduce_scatter_long_bytes) list_short(s, r, send, receive, first);
+  if (s.choose(Collective::reduce_scatter, r.bytes()) == Algorithm::halving) list_short(s, r, send, receive, first);
   else list_pairwise(s, r, send, receive, first);
 }
 

@@ -84,7 +84,7 @@ void list_prefix(Schedule& s, const Reduction& r, const void* send, void* receiv
     if (own && send != receive) s.copy(r.part(send), r.part(receive));
     return;
   }
-  if (r.bytes() < scan_long_bytes) list_doubling(s, r, send, receive, own);
+  if (s.choose(Collective::scan, r.bytes()) == Algorithm::doubling) list_doubling(s, r, send, receive, own);
   else list_chain(s, r, send, receive, own);
 }
 

@@ -112,7 +112,7 @@ int make_scatterv(Process& p, Schedule& s, const void* sendbuf, CountArray sendc
 
 void list_scatter(Schedule& s, const Part* blocks, const Part* own, std::size_t block_bytes, int root) {
   if (block_bytes == 0) return;
-  if (s.size() > 2 && block_bytes < gather_long_block_bytes) return list_binomial(s, blocks, own, block_bytes, root);
+  if (s.choose(Collective::scatter, block_bytes) == Algorithm::binomial) return list_binomial(s, blocks, own, block_bytes, root);
   Part* places = nullptr;
   if (blocks) {
     places = s.array<Part>(s.size());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/check.hpp"
 #include "mpi/coll/scratch.hpp"
@@ -17,6 +18,20 @@ constexpr std::size_t block_bytes = 8192;
 template <class T>
 void drop(Object* object) {
   release(static_cast<T*>(object));
+}
+
+int count_nodes(const engine::JobMap& job, std::span<const Rank> first, std::span<const Rank> more) {
+  if (job.node_count == 1) return 1;
+  std::vector<bool> seen(static_cast<std::size_t>(job.node_count));
+  int nodes = 0;
+  for (const auto ranks : {first, more}) {
+    for (const Rank rank : ranks) {
+      auto one = seen[static_cast<std::size_t>(job.node_of[static_cast<std::size_t>(rank.value)].value)];
+      nodes += one ? 0 : 1;
+      one = true;
+    }
+  }
+  return nodes;
 }
 
 }  // namespace
@@ -96,6 +111,17 @@ Schedule::Schedule(Process& p, Comm& comm, const char* name, const Group& member
       self_(members.self),
       context_(context),
       name_(name) {}
+
+int Schedule::nodes() {
+  const bool whole = first_members_.data() == comm_->group->members.data() && more_members_.empty();
+  if (!whole) return count_nodes(p_.engine->job(), first_members_, more_members_);
+  if (comm_->nodes == 0) comm_->nodes = count_nodes(p_.engine->job(), first_members_, {});
+  return comm_->nodes;
+}
+
+Algorithm Schedule::choose(Collective collective, std::size_t bytes) {
+  return p_.choices.choose(collective, nodes(), size(), bytes);
+}
 
 Schedule::~Schedule() {
   if (started_ && !complete_) p_.engine->remove(*this);

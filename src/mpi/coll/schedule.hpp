@@ -15,12 +15,16 @@
 #include <string>
 #include <type_traits>
 
+#include "core/collectives/choice.hpp"
 #include "engine/engine.hpp"
 #include "mpi/coll/part.hpp"
 #include "mpi/comm.hpp"
 #include "mpi/op.hpp"
 
 namespace hf::mpi {
+
+using core::collectives::Algorithm;
+using core::collectives::Collective;
 
 class Process;
 
@@ -47,6 +51,9 @@ class Schedule final : public engine::Progressable {
   void among_both_groups();
   int rank() const { return self_; }
   int size() const { return static_cast<int>(first_members_.size() + more_members_.size()); }
+
+  // The algorithm for a collective of these bytes among those whose ranks are peers now.
+  Algorithm choose(Collective collective, std::size_t bytes);
 
   // ---- the steps, in the order in which they run
   Step* send(int peer, const Part& part);
@@ -100,6 +107,7 @@ class Schedule final : public engine::Progressable {
     const auto at = static_cast<std::size_t>(rank);
     return at < first_members_.size() ? first_members_[at] : more_members_[at - first_members_.size()];
   }
+  int nodes();
   void* allocate(std::size_t bytes);
   void add_call(void (*function)(Schedule&, void*), void* argument);
   Step* append(Step* step);

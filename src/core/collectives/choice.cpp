@@ -1,0 +1,89 @@
+#include "core/collectives/choice.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace hf::core::collectives {
+namespace {
+
+constexpr std::string_view collective_names[wire::collectives] = {"allgather", "allreduce",      "alltoall", "bcast",  "gather",
+                                                                  "reduce",    "reduce_scatter", "scan",     "scatter"};
+constexpr std::string_view algorithm_names[wire::algorithms] = {"binomial", "bruck",    "chain",        "doubling", "halving",
+                                                                "linear",   "pairwise", "rabenseifner", "ring",     "scatter_ring"};
+
+constexpr Algorithm for_allgather[] = {Algorithm::ring, Algorithm::bruck};
+constexpr Algorithm for_allreduce[] = {Algorithm::doubling, Algorithm::rabenseifner};
+constexpr Algorithm for_alltoall[] = {Algorithm::pairwise, Algorithm::bruck};
+constexpr Algorithm for_bcast[] = {Algorithm::binomial, Algorithm::linear, Algorithm::scatter_ring};
+constexpr Algorithm for_gather[] = {Algorithm::linear, Algorithm::binomial};
+constexpr Algorithm for_reduce[] = {Algorithm::binomial, Algorithm::rabenseifner};
+constexpr Algorithm for_reduce_scatter[] = {Algorithm::pairwise, Algorithm::halving};
+constexpr Algorithm for_scan[] = {Algorithm::chain, Algorithm::doubling};
+constexpr Algorithm for_scatter[] = {Algorithm::linear, Algorithm::binomial};
+
+constexpr std::span<const Algorithm> algorithms[wire::collectives] = {
+    for_allgather, for_allreduce, for_alltoall, for_bcast, for_gather, for_reduce, for_reduce_scatter, for_scan, for_scatter};
+
+constexpr Rule rule(Collective collective, int nodes, int ranks, std::uint64_t bytes, Algorithm algorithm) {
+  return {collective, algorithm, 0, nodes, ranks, 0, bytes};
+}
+
+constexpr Rule built_in[] = {
+    rule(Collective::allgather, 1, 3, 0, Algorithm::bruck),
+    rule(Collective::allgather, 1, 3, 64 << 10, Algorithm::ring),
+    rule(Collective::allreduce, 1, 1, 32 << 10, Algorithm::rabenseifner),
+    rule(Collective::alltoall, 1, 3, 0, Algorithm::bruck),
+    rule(Collective::alltoall, 1, 3, 256, Algorithm::pairwise),
+    rule(Collective::bcast, 1, 3, 64 << 10, Algorithm::scatter_ring),
+    rule(Collective::gather, 1, 3, 0, Algorithm::binomial),
+    rule(Collective::gather, 1, 3, 4 << 10, Algorithm::linear),
+    rule(Collective::reduce, 1, 3, 32 << 10, Algorithm::rabenseifner),
+    rule(Collective::reduce_scatter, 1, 1, 0, Algorithm::halving),
+    rule(Collective::reduce_scatter, 1, 1, 256 << 10, Algorithm::pairwise),
+    rule(Collective::scan, 1, 1, 0, Algorithm::doubling),
+    rule(Collective::scan, 1, 1, 64 << 10, Algorithm::chain),
+    rule(Collective::scatter, 1, 3, 0, Algorithm::binomial),
+    rule(Collective::scatter, 1, 3, 4 << 10, Algorithm::linear),
+};
+
+template <class T, std::size_t n>
+std::optional<T> named(const std::string_view (&names)[n], std::string_view name) {
+  const auto found = std::ranges::find(names, name);
+  if (found == std::end(names)) return std::nullopt;
+  return static_cast<T>(found - names);
+}
+
+bool before(const Rule& a, const Rule& b) {
+  return std::tie(a.nodes, a.ranks, a.bytes) > std::tie(b.nodes, b.ranks, b.bytes);
+}
+
+}  // namespace
+
+std::string_view name_of(Collective collective) { return collective_names[static_cast<int>(collective)]; }
+std::string_view name_of(Algorithm algorithm) { return algorithm_names[static_cast<int>(algorithm)]; }
+std::optional<Collective> collective_named(std::string_view name) { return named<Collective>(collective_names, name); }
+std::optional<Algorithm> algorithm_named(std::string_view name) { return named<Algorithm>(algorithm_names, name); }
+
+std::span<const Algorithm> algorithms_of(Collective collective) { return algorithms[static_cast<int>(collective)]; }
+
+bool valid(const Rule& rule) {
+  if (static_cast<int>(rule.collective) >= wire::collectives || rule.nodes < 1 || rule.ranks < 1) return false;
+  return std::ranges::find(algorithms_of(rule.collective), rule.algorithm) != algorithms_of(rule.collective).end();
+}
+
+ChoiceTable::ChoiceTable() { replace(built_in); }
+
+void ChoiceTable::replace(std::span<const Rule> rules) {
+  for (const Rule& rule : rules) rules_[static_cast<std::size_t>(rule.collective)].clear();
+  for (const Rule& rule : rules) rules_[static_cast<std::size_t>(rule.collective)].push_back(rule);
+  for (auto& of_one : rules_) std::ranges::stable_sort(of_one, before);
+}
+
+Algorithm ChoiceTable::choose(Collective collective, int nodes, int ranks, std::uint64_t bytes) const {
+  for (const Rule& rule : rules_[static_cast<std::size_t>(collective)]) {
+    if (rule.nodes <= nodes && rule.ranks <= ranks && rule.bytes <= bytes) return rule.algorithm;
+  }
+  return algorithms_of(collective)[0];
+}
+
+}  // namespace hf::core::collectives

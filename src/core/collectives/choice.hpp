@@ -1,0 +1,45 @@
+// Which algorithm a collective takes: a pure function of what all ranks of a call know, so that they agree and a later
+// incarnation chooses the same (design rule 1). The table is built in (measured on the machine that docs/bench names) and may be
+// replaced, a collective at a time, by rules that the user gives for a whole job.
+#pragma once
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wire/collective_rule.hpp"
+
+namespace hf::core::collectives {
+
+using wire::Algorithm;
+using wire::Collective;
+using Rule = wire::CollectiveRule;
+
+std::string_view name_of(Collective collective);
+std::string_view name_of(Algorithm algorithm);
+std::optional<Collective> collective_named(std::string_view name);
+std::optional<Algorithm> algorithm_named(std::string_view name);
+
+// Those that a collective has. The first one suits every call; another may be refused by a call that it does not suit (an
+// operation that is not commutative, fewer elements than ranks), which then takes the first.
+std::span<const Algorithm> algorithms_of(Collective collective);
+
+// Made of values that exist, and an algorithm that the collective has.
+bool valid(const Rule& rule);
+
+class ChoiceTable {
+ public:
+  ChoiceTable();  // what is built in
+  // All rules of the collectives named in these, which are valid, give way to them.
+  void replace(std::span<const Rule> rules);
+  // Of the rules whose nodes, ranks and bytes are all reached, the one with the most nodes; of these the one with the most ranks; of
+  // these the one with the most bytes. Without any the first of algorithms_of.
+  Algorithm choose(Collective collective, int nodes, int ranks, std::uint64_t bytes) const;
+
+ private:
+  std::array<std::vector<Rule>, wire::collectives> rules_;  // of each, the one to be looked at first in front
+};
+
+}  // namespace hf::core::collectives

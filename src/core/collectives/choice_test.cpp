@@ -1,0 +1,74 @@
+#include "core/collectives/choice.hpp"
+
+#include <gtest/gtest.h>
+
+namespace hf::core::collectives {
+namespace {
+
+Rule rule(int nodes, int ranks, std::uint64_t bytes, Algorithm algorithm) {
+  return {Collective::bcast, algorithm, 0, nodes, ranks, 0, bytes};
+}
+
+TEST(Choice, NamesAreFoundAgain) {
+  for (int i = 0; i < wire::collectives; ++i) {
+    const auto collective = static_cast<Collective>(i);
+    EXPECT_EQ(collective_named(name_of(collective)), collective);
+    EXPECT_FALSE(algorithms_of(collective).empty());
+  }
+  for (int i = 0; i < wire::algorithms; ++i) {
+    const auto algorithm = static_cast<Algorithm>(i);
+    EXPECT_EQ(algorithm_named(name_of(algorithm)), algorithm);
+  }
+  EXPECT_FALSE(collective_named("barrier"));
+  EXPECT_FALSE(algorithm_named(""));
+}
+
+TEST(Choice, ValidRules) {
+  EXPECT_TRUE(valid(rule(1, 1, 0, Algorithm::binomial)));
+  EXPECT_FALSE(valid(rule(1, 1, 0, Algorithm::bruck))) << "bcast has no such algorithm";
+  EXPECT_FALSE(valid(rule(0, 1, 0, Algorithm::binomial)));
+  EXPECT_FALSE(valid(rule(1, -1, 0, Algorithm::binomial)));
+  Rule damaged = rule(1, 1, 0, Algorithm::binomial);
+  damaged.collective = static_cast<Collective>(200);
+  EXPECT_FALSE(valid(damaged));
+  damaged = rule(1, 1, 0, static_cast<Algorithm>(200));
+  EXPECT_FALSE(valid(damaged));
+}
+
+TEST(Choice, BuiltInTableSuitsEveryCollective) {
+  const ChoiceTable table;
+  for (int i = 0; i < wire::collectives; ++i) {
+    const auto collective = static_cast<Collective>(i);
+    for (const int ranks : {1, 2, 3, 64}) {
+      for (const std::uint64_t bytes : {0ull, 8ull, 1ull << 40}) {
+        EXPECT_TRUE(valid({collective, table.choose(collective, 1, ranks, bytes)})) << name_of(collective);
+      }
+    }
+  }
+}
+
+TEST(Choice, NodesBeforeRanksBeforeBytes) {
+  ChoiceTable table;
+  const Rule rules[] = {rule(1, 1, 100, Algorithm::scatter_ring), rule(1, 8, 0, Algorithm::linear),
+                        rule(2, 1, 0, Algorithm::scatter_ring), rule(1, 1, 0, Algorithm::binomial)};
+  table.replace(rules);
+  auto choose = [&](int nodes, int ranks, std::uint64_t bytes) { return table.choose(Collective::bcast, nodes, ranks, bytes); };
+  EXPECT_EQ(choose(1, 4, 99), Algorithm::binomial);
+  EXPECT_EQ(choose(1, 4, 100), Algorithm::scatter_ring);
+  EXPECT_EQ(choose(1, 7, 1000), Algorithm::scatter_ring);
+  EXPECT_EQ(choose(1, 8, 1000), Algorithm::linear);
+  EXPECT_EQ(choose(2, 8, 0), Algorithm::scatter_ring);
+}
+
+TEST(Choice, RulesReplaceThoseOfTheirCollectiveOnly) {
+  ChoiceTable table;
+  const ChoiceTable untouched;
+  const Rule rules[] = {rule(1, 3, 0, Algorithm::linear)};
+  table.replace(rules);
+  EXPECT_EQ(table.choose(Collective::bcast, 1, 3, 1 << 20), Algorithm::linear);
+  EXPECT_EQ(table.choose(Collective::bcast, 1, 2, 1 << 20), algorithms_of(Collective::bcast)[0]) << "no rule is left for it";
+  EXPECT_EQ(table.choose(Collective::reduce, 1, 3, 1 << 20), untouched.choose(Collective::reduce, 1, 3, 1 << 20));
+}
+
+}  // namespace
+}  // namespace hf::core::collectives
