@@ -7,6 +7,7 @@ import machine
 import results
 import series
 import table
+import tune
 
 LATENCY = series.Series("latency.shm", 2, series.SHM, "us", series.LOWER, "pingpong", jobs=((),),
                         goals=(series.Goal(series.NONE_TO_BEST, 1.0),
@@ -47,6 +48,23 @@ class Budgets(unittest.TestCase):
         names = [s.name for s in series.all_series()]
         self.assertEqual(len(names), len(set(names)))
         self.assertTrue(set(series.QUICK) <= set(names))
+
+
+class Tuning(unittest.TestCase):
+    def times(self, **by_algorithm):
+        return {name: dict(zip(tune.SIZES, values)) for name, values in by_algorithm.items()}
+
+    def test_a_change_must_be_worth_it(self):
+        steady = self.times(ring=[1, 1, 1, 10, 10, 10, 10], bruck=[0.95, 2, 2, 9.9, 9.9, 8.5, 20])
+        self.assertEqual(tune.choose(steady), [(8, "ring"), (262144, "bruck"), (1 << 20, "ring")])
+
+    def test_rules(self):
+        times = self.times(ring=[2, 2, 2, 1, 1, 1, 1], bruck=[1, 1, 1, 2, 2, 2, 2])
+        rules = tune.rules_of({(False, *case): times for case in ((1, 2, "bcast"), (1, 4, "bcast"), (1, 4, "allgather"), (2, 2, "bcast"))})
+        self.assertEqual([(r["collective"], r["nodes"], r["ranks"], r["bytes"], r["algorithm"]) for r in rules],
+                         [("bcast", 1, 1, 0, "bruck"), ("bcast", 1, 1, 4096, "ring"),
+                          ("allgather", 1, 3, 0, "bruck"), ("allgather", 1, 3, 16384, "ring"),
+                          ("bcast", 2, 1, 0, "bruck"), ("bcast", 2, 1, 4096, "ring")])
 
 
 class Figures(unittest.TestCase):

@@ -4,6 +4,7 @@
   run.py --build build --quick               a small subset, under a minute
   run.py --build build --only latency        series whose name begins with this, or matches it as a pattern
   run.py --build build --publish             also writes docs/bench
+  run.py --build build --tune table.json     instead: the table of algorithms of collectives, for `holdfast run --collectives`
 
 Exit code: 0; 1 when Holdfast failed in a series or left bytes unprotected; 2 for a wrong command line."""
 
@@ -21,6 +22,7 @@ import results
 import rounds
 import series
 import table
+import tune
 
 
 def arguments():
@@ -35,6 +37,7 @@ def arguments():
     parser.add_argument("--any-distance", action="store_true", help="keep rounds in which the cores' distance flipped")
     parser.add_argument("--no-plots", action="store_true")
     parser.add_argument("--publish", action="store_true", help="write plots and table to docs/bench")
+    parser.add_argument("--tune", metavar="FILE", help="measure the algorithms of collectives and write a table of them")
     parser.add_argument("--list", action="store_true", help="name all series and end")
     return parser.parse_args()
 
@@ -110,6 +113,15 @@ def draw(options, work, key):
     commands.say(f"no plots: {done.why()}" if done.code else f"{len(done.out.split())} plots: {work}/*.svg")
 
 
+def tuned(options, build, work):
+    try:
+        tune.run(build, work, options.rounds or 2, Path(options.tune))
+    except (competitors.Unavailable, OSError) as reason:
+        commands.say(f"FAILED: {reason}")
+        return 1
+    return 0
+
+
 def main():
     options = arguments()
     if options.publish and (options.only or options.quick or options.competitors or options.no_plots):
@@ -121,6 +133,8 @@ def main():
     build = Path(options.build).resolve()
     work = Path(options.output).resolve() if options.output else build / "bench"
     work.mkdir(parents=True, exist_ok=True)
+    if options.tune:
+        return tuned(options, build, work)
     repetitions = options.rounds or (1 if options.quick else 5)
 
     here, distance = machine.describe(), machine.Distance(work)

@@ -52,8 +52,8 @@ Result<wire::CollectiveRule> parse_rule(const Json& from) {
   if (!from.is_object()) return fail("not an object");
   for (const auto& member : from.items()) {
     bool known = false;
-    for (const char* name : {"collective", "algorithm", "nodes", "ranks", "bytes"}) known = known || member.key() == name;
-    if (!known) return fail(fmt::format("\"{}\" is not known: collective, algorithm, nodes, ranks, bytes", member.key()));
+    for (const char* name : {"collective", "algorithm", "nodes", "ranks", "bytes", "logging"}) known = known || member.key() == name;
+    if (!known) return fail(fmt::format("\"{}\" is not known: collective, algorithm, nodes, ranks, bytes, logging", member.key()));
   }
   for (const char* name : {"collective", "algorithm"}) {
     if (!from.contains(name) || !from[name].is_string()) return fail(fmt::format("\"{}\" must be a string", name));
@@ -64,6 +64,10 @@ Result<wire::CollectiveRule> parse_rule(const Json& from) {
   const auto bytes = number(from, "bytes", 0, INT64_MAX);
   for (const auto* given : {&nodes, &ranks, &bytes}) {
     if (!*given) return std::unexpected(given->error());
+  }
+  if (from.contains("logging")) {
+    if (!from["logging"].is_boolean()) return fail("\"logging\" must be true or false");
+    rule->logging = from["logging"].get<bool>() ? wire::Logging::on : wire::Logging::off;
   }
   rule->nodes = static_cast<std::int32_t>(*nodes);
   rule->ranks = static_cast<std::int32_t>(*ranks);

@@ -1,7 +1,8 @@
 // The user's wishes about the algorithms of collectives (core/collectives/choice.hpp): a file with a table, and single ones.
 //
 // The file is JSON: {"rules": [{"collective": "bcast", "algorithm": "linear", "nodes": 1, "ranks": 4, "bytes": 0}, ...]}. What is left
-// out of nodes and ranks is 1, of bytes 0; other members beside "rules" are for readers. `bench/run.py --tune` writes such a file.
+// out of nodes and ranks is 1, of bytes 0; "logging": true or false makes it a rule for jobs that log messages, or that do not. Other
+// members beside "rules" are for readers. `bench/run.py --tune` writes such a file.
 #pragma once
 #include <string>
 #include <string_view>

@@ -19,7 +19,7 @@ std::string error_of(const std::string& text) {
 TEST(CollectiveRules, AreReadFromJson) {
   const auto rules = parse_collective_rules(
       R"({"machine": "any", "rules": [{"collective": "bcast", "algorithm": "linear", "nodes": 2, "ranks": 4, "bytes": 4096},
-                                      {"collective": "scan", "algorithm": "chain"}]})");
+                                      {"collective": "scan", "algorithm": "chain", "logging": true}]})");
   ASSERT_TRUE(rules) << rules.error().text;
   ASSERT_EQ(rules->size(), 2u);
   EXPECT_EQ((*rules)[0].collective, Collective::bcast);
@@ -27,6 +27,8 @@ TEST(CollectiveRules, AreReadFromJson) {
   EXPECT_EQ((*rules)[0].nodes, 2);
   EXPECT_EQ((*rules)[0].ranks, 4);
   EXPECT_EQ((*rules)[0].bytes, 4096u);
+  EXPECT_EQ((*rules)[0].logging, wire::Logging::any);
+  EXPECT_EQ((*rules)[1].logging, wire::Logging::on);
   EXPECT_EQ((*rules)[1].nodes, 1);
   EXPECT_EQ((*rules)[1].bytes, 0u);
 }
@@ -39,7 +41,7 @@ TEST(CollectiveRules, SayWhatIsWrong) {
   EXPECT_EQ(error_of(R"({"rules": [{"collective": "bcast", "algorithm": "bruck"}]})"),
             "rule 1: bcast has no algorithm 'bruck': binomial, linear, scatter_ring");
   EXPECT_EQ(error_of(R"({"rules": [{"collective": "bcast", "algorithm": "linear", "rank": 3}]})"),
-            "rule 1: \"rank\" is not known: collective, algorithm, nodes, ranks, bytes");
+            "rule 1: \"rank\" is not known: collective, algorithm, nodes, ranks, bytes, logging");
   for (const char* value : {"0", "-1", "1.5", "\"2\"", "4294967296", "18446744073709551615"}) {
     const std::string text = std::string(R"({"rules": [{"collective": "scan", "algorithm": "chain", "ranks": )") + value + "}]}";
     EXPECT_NE(error_of(text).find("\"ranks\" must be a whole number from 1 on"), std::string::npos) << value << ": " << error_of(text);

@@ -24,6 +24,7 @@ struct JobMap {
   std::vector<NodeId> node_of;   // by job-wide rank; the original map: never changes (design rule 1)
   int app_number = 0;
   int node_count = 1;
+  bool logging = false;          // protocol pessimist
   std::vector<wire::CollectiveRule> collective_rules;  // given by the user; not checked
 };
 

@@ -36,10 +36,10 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   if (!link) return std::unexpected(link.error());
   agent = std::move(*link);
   const wire::Welcome& w = agent->welcome();
-  job = {Rank{w.rank}, w.rank_count, NodeId{w.node}, {}, w.app_number, w.node_count, agent->rules()};
+  job = {Rank{w.rank}, w.rank_count, NodeId{w.node}, {}, w.app_number, w.node_count, false, agent->rules()};
   for (const auto& entry : agent->ranks()) job.node_of.push_back(NodeId{entry.node});
   incarnation = Incarnation{w.incarnation};
-  logging = w.protocol == wire::Protocol::pessimist;
+  logging = job.logging = w.protocol == wire::Protocol::pessimist;
   restarted = w.incarnation > 0;
   kill_at_call = w.incarnation == 0 ? w.kill_at_call : 0;
   if (w.incarnation == 0) read_injection(std::string_view(w.inject, ::strnlen(w.inject, sizeof(w.inject))));

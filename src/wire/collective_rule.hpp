@@ -10,12 +10,16 @@ inline constexpr int collectives = 9;
 enum class Algorithm : std::uint8_t { binomial, bruck, chain, doubling, halving, linear, pairwise, rabenseifner, ring, scatter_ring };
 inline constexpr int algorithms = 10;
 
+// Whether the job logs messages: then sending costs a copy, which others than the sender cannot share.
+enum class Logging : std::uint8_t { any, off, on };
+
 // `algorithm` is for calls from these numbers of nodes, ranks and bytes on. Bytes: of gather, scatter and alltoall one rank's
 // block, of allgather and reduce_scatter all blocks together, else the vector.
 struct CollectiveRule {
   Collective collective{};
   Algorithm algorithm{};
-  std::uint16_t reserved = 0;
+  Logging logging = Logging::any;
+  std::uint8_t reserved = 0;
   std::int32_t nodes = 1;
   std::int32_t ranks = 1;
   std::int32_t reserved2 = 0;

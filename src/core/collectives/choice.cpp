@@ -24,26 +24,42 @@ constexpr Algorithm for_scatter[] = {Algorithm::linear, Algorithm::binomial};
 constexpr std::span<const Algorithm> algorithms[wire::collectives] = {
     for_allgather, for_allreduce, for_alltoall, for_bcast, for_gather, for_reduce, for_reduce_scatter, for_scan, for_scatter};
 
-constexpr Rule rule(Collective collective, int nodes, int ranks, std::uint64_t bytes, Algorithm algorithm) {
-  return {collective, algorithm, 0, nodes, ranks, 0, bytes};
+constexpr Rule rule(Collective collective, int nodes, int ranks, std::uint64_t bytes, Algorithm algorithm, Logging logging = Logging::any) {
+  return {collective, algorithm, logging, 0, nodes, ranks, 0, bytes};
 }
 
+// Measured with 2, 4 and 8 ranks; from 16 ranks on what the number of steps and the bytes moved speak for.
 constexpr Rule built_in[] = {
     rule(Collective::allgather, 1, 3, 0, Algorithm::bruck),
     rule(Collective::allgather, 1, 3, 64 << 10, Algorithm::ring),
-    rule(Collective::allreduce, 1, 1, 32 << 10, Algorithm::rabenseifner),
-    rule(Collective::alltoall, 1, 3, 0, Algorithm::bruck),
-    rule(Collective::alltoall, 1, 3, 256, Algorithm::pairwise),
-    rule(Collective::bcast, 1, 3, 64 << 10, Algorithm::scatter_ring),
-    rule(Collective::gather, 1, 3, 0, Algorithm::binomial),
-    rule(Collective::gather, 1, 3, 4 << 10, Algorithm::linear),
-    rule(Collective::reduce, 1, 3, 32 << 10, Algorithm::rabenseifner),
-    rule(Collective::reduce_scatter, 1, 1, 0, Algorithm::halving),
-    rule(Collective::reduce_scatter, 1, 1, 256 << 10, Algorithm::pairwise),
-    rule(Collective::scan, 1, 1, 0, Algorithm::doubling),
-    rule(Collective::scan, 1, 1, 64 << 10, Algorithm::chain),
-    rule(Collective::scatter, 1, 3, 0, Algorithm::binomial),
-    rule(Collective::scatter, 1, 3, 4 << 10, Algorithm::linear),
+    rule(Collective::allreduce, 1, 1, 8 << 10, Algorithm::rabenseifner),
+    rule(Collective::allreduce, 2, 1, 0, Algorithm::doubling),
+    rule(Collective::allreduce, 2, 1, 512 << 10, Algorithm::rabenseifner),
+    rule(Collective::allreduce, 2, 6, 32 << 10, Algorithm::rabenseifner),
+    rule(Collective::alltoall, 1, 16, 0, Algorithm::bruck),
+    rule(Collective::alltoall, 1, 16, 256, Algorithm::pairwise),
+    rule(Collective::alltoall, 2, 3, 0, Algorithm::bruck),
+    rule(Collective::alltoall, 2, 3, 4 << 10, Algorithm::pairwise),
+    rule(Collective::bcast, 1, 3, 4 << 10, Algorithm::linear, Logging::off),
+    rule(Collective::bcast, 1, 16, 0, Algorithm::binomial),
+    rule(Collective::bcast, 1, 16, 64 << 10, Algorithm::scatter_ring),
+    rule(Collective::bcast, 2, 1, 0, Algorithm::linear),
+    rule(Collective::bcast, 2, 6, 0, Algorithm::binomial),
+    rule(Collective::bcast, 2, 16, 64 << 10, Algorithm::scatter_ring),
+    rule(Collective::gather, 1, 16, 0, Algorithm::binomial),
+    rule(Collective::gather, 1, 16, 4 << 10, Algorithm::linear),
+    rule(Collective::reduce, 1, 3, 512 << 10, Algorithm::rabenseifner),
+    rule(Collective::reduce, 1, 16, 32 << 10, Algorithm::rabenseifner),
+    rule(Collective::reduce, 2, 1, 0, Algorithm::binomial),
+    rule(Collective::reduce, 2, 16, 32 << 10, Algorithm::rabenseifner),
+    rule(Collective::reduce_scatter, 1, 1, 16 << 10, Algorithm::halving),
+    rule(Collective::reduce_scatter, 1, 16, 0, Algorithm::halving),
+    rule(Collective::reduce_scatter, 2, 1, 0, Algorithm::pairwise),
+    rule(Collective::reduce_scatter, 2, 3, 0, Algorithm::halving),
+    rule(Collective::scan, 1, 16, 0, Algorithm::doubling),
+    rule(Collective::scan, 1, 16, 64 << 10, Algorithm::chain),
+    rule(Collective::scatter, 1, 16, 0, Algorithm::binomial),
+    rule(Collective::scatter, 1, 16, 4 << 10, Algorithm::linear),
 };
 
 template <class T, std::size_t n>
@@ -67,7 +83,8 @@ std::optional<Algorithm> algorithm_named(std::string_view name) { return named<A
 std::span<const Algorithm> algorithms_of(Collective collective) { return algorithms[static_cast<int>(collective)]; }
 
 bool valid(const Rule& rule) {
-  if (static_cast<int>(rule.collective) >= wire::collectives || rule.nodes < 1 || rule.ranks < 1) return false;
+  if (static_cast<int>(rule.collective) >= wire::collectives || rule.logging > Logging::on) return false;
+  if (rule.nodes < 1 || rule.ranks < 1) return false;
   return std::ranges::find(algorithms_of(rule.collective), rule.algorithm) != algorithms_of(rule.collective).end();
 }
 
@@ -79,9 +96,10 @@ void ChoiceTable::replace(std::span<const Rule> rules) {
   for (auto& of_one : rules_) std::ranges::stable_sort(of_one, before);
 }
 
-Algorithm ChoiceTable::choose(Collective collective, int nodes, int ranks, std::uint64_t bytes) const {
+Algorithm ChoiceTable::choose(Collective collective, bool logging, int nodes, int ranks, std::uint64_t bytes) const {
+  const Logging other = logging ? Logging::off : Logging::on;
   for (const Rule& rule : rules_[static_cast<std::size_t>(collective)]) {
-    if (rule.nodes <= nodes && rule.ranks <= ranks && rule.bytes <= bytes) return rule.algorithm;
+    if (rule.logging != other && rule.nodes <= nodes && rule.ranks <= ranks && rule.bytes <= bytes) return rule.algorithm;
   }
   return algorithms_of(collective)[0];
 }

@@ -15,6 +15,7 @@ namespace hf::core::collectives {
 
 using wire::Algorithm;
 using wire::Collective;
+using wire::Logging;
 using Rule = wire::CollectiveRule;
 
 std::string_view name_of(Collective collective);
@@ -34,9 +35,9 @@ class ChoiceTable {
   ChoiceTable();  // what is built in
   // All rules of the collectives named in these, which are valid, give way to them.
   void replace(std::span<const Rule> rules);
-  // Of the rules whose nodes, ranks and bytes are all reached, the one with the most nodes; of these the one with the most ranks; of
-  // these the one with the most bytes. Without any the first of algorithms_of.
-  Algorithm choose(Collective collective, int nodes, int ranks, std::uint64_t bytes) const;
+  // Of the rules for a job that logs, or does not, whose nodes, ranks and bytes are all reached, the one with the most nodes; of these the one with the most ranks;
+  // of these the one with the most bytes. Without any the first of algorithms_of.
+  Algorithm choose(Collective collective, bool logging, int nodes, int ranks, std::uint64_t bytes) const;
 
  private:
   std::array<std::vector<Rule>, wire::collectives> rules_;  // of each, the one to be looked at first in front

@@ -6,7 +6,7 @@ namespace hf::core::collectives {
 namespace {
 
 Rule rule(int nodes, int ranks, std::uint64_t bytes, Algorithm algorithm) {
-  return {Collective::bcast, algorithm, 0, nodes, ranks, 0, bytes};
+  return {Collective::bcast, algorithm, Logging::any, 0, nodes, ranks, 0, bytes};
 }
 
 TEST(Choice, NamesAreFoundAgain) {
@@ -31,6 +31,9 @@ TEST(Choice, ValidRules) {
   Rule damaged = rule(1, 1, 0, Algorithm::binomial);
   damaged.collective = static_cast<Collective>(200);
   EXPECT_FALSE(valid(damaged));
+  damaged = rule(1, 1, 0, Algorithm::binomial);
+  damaged.logging = static_cast<Logging>(7);
+  EXPECT_FALSE(valid(damaged));
   damaged = rule(1, 1, 0, static_cast<Algorithm>(200));
   EXPECT_FALSE(valid(damaged));
 }
@@ -41,7 +44,7 @@ TEST(Choice, BuiltInTableSuitsEveryCollective) {
     const auto collective = static_cast<Collective>(i);
     for (const int ranks : {1, 2, 3, 64}) {
       for (const std::uint64_t bytes : {0ull, 8ull, 1ull << 40}) {
-        EXPECT_TRUE(valid({collective, table.choose(collective, 1, ranks, bytes)})) << name_of(collective);
+        EXPECT_TRUE(valid({collective, table.choose(collective, bytes % 16 == 8, 1, ranks, bytes)})) << name_of(collective);
       }
     }
   }
@@ -52,7 +55,7 @@ TEST(Choice, NodesBeforeRanksBeforeBytes) {
   const Rule rules[] = {rule(1, 1, 100, Algorithm::scatter_ring), rule(1, 8, 0, Algorithm::linear),
                         rule(2, 1, 0, Algorithm::scatter_ring), rule(1, 1, 0, Algorithm::binomial)};
   table.replace(rules);
-  auto choose = [&](int nodes, int ranks, std::uint64_t bytes) { return table.choose(Collective::bcast, nodes, ranks, bytes); };
+  auto choose = [&](int nodes, int ranks, std::uint64_t bytes) { return table.choose(Collective::bcast, false, nodes, ranks, bytes); };
   EXPECT_EQ(choose(1, 4, 99), Algorithm::binomial);
   EXPECT_EQ(choose(1, 4, 100), Algorithm::scatter_ring);
   EXPECT_EQ(choose(1, 7, 1000), Algorithm::scatter_ring);
@@ -60,14 +63,25 @@ TEST(Choice, NodesBeforeRanksBeforeBytes) {
   EXPECT_EQ(choose(2, 8, 0), Algorithm::scatter_ring);
 }
 
+TEST(Choice, ARuleMayBeForJobsThatLog) {
+  ChoiceTable table;
+  Rule rules[] = {rule(1, 1, 0, Algorithm::binomial), rule(1, 2, 0, Algorithm::linear), rule(1, 2, 0, Algorithm::scatter_ring)};
+  rules[1].logging = Logging::off;
+  rules[2].logging = Logging::on;
+  table.replace(rules);
+  EXPECT_EQ(table.choose(Collective::bcast, false, 1, 2, 0), Algorithm::linear);
+  EXPECT_EQ(table.choose(Collective::bcast, true, 1, 2, 0), Algorithm::scatter_ring);
+  EXPECT_EQ(table.choose(Collective::bcast, true, 1, 1, 0), Algorithm::binomial);
+}
+
 TEST(Choice, RulesReplaceThoseOfTheirCollectiveOnly) {
   ChoiceTable table;
   const ChoiceTable untouched;
   const Rule rules[] = {rule(1, 3, 0, Algorithm::linear)};
   table.replace(rules);
-  EXPECT_EQ(table.choose(Collective::bcast, 1, 3, 1 << 20), Algorithm::linear);
-  EXPECT_EQ(table.choose(Collective::bcast, 1, 2, 1 << 20), algorithms_of(Collective::bcast)[0]) << "no rule is left for it";
-  EXPECT_EQ(table.choose(Collective::reduce, 1, 3, 1 << 20), untouched.choose(Collective::reduce, 1, 3, 1 << 20));
+  EXPECT_EQ(table.choose(Collective::bcast, false, 1, 3, 1 << 20), Algorithm::linear);
+  EXPECT_EQ(table.choose(Collective::bcast, false, 1, 2, 1 << 20), algorithms_of(Collective::bcast)[0]) << "no rule is left for it";
+  EXPECT_EQ(table.choose(Collective::reduce, false, 1, 3, 1 << 20), untouched.choose(Collective::reduce, false, 1, 3, 1 << 20));
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
-// Reduce-scatter. Short: recursive halving for commutative operations, recursive doubling of everything for others. Long:
-// pairwise, each block from every rank straight to the one that keeps it, which reduces them in a fixed order: rank order
-// for operations that are not commutative.
+// Reduce-scatter. Recursive halving, for commutative operations. Pairwise: each block from every rank straight to the one that
+// keeps it, which reduces them in rank order.
 #include <fmt/format.h>
 
 #include "mpi/api.hpp"
@@ -12,15 +11,10 @@
 namespace hf::mpi {
 namespace {
 
-void list_short(Schedule& s, const Reduction& r, const void* send, void* receive, const Count* first) {
+void list_by_halving(Schedule& s, const Reduction& r, const void* send, void* receive, const Count* first) {
   const int rank = s.rank();
   const Count mine = first[rank], n = first[rank + 1] - mine;
   auto* data = s.temporary(r.count, *r.type);
-  if (!r.op->commutative) {
-    list_allreduce(s, r, send, data);
-    s.copy(r.part(data, mine, n), r.part(receive, 0, n));
-    return;
-  }
   Halving h = plan_halving(s, -1);
   auto* blocks = s.array<Count>(h.ranks + 1);
   for (int i = 0; i < h.ranks; ++i) blocks[i] = first[i < h.extra ? 2 * i : i + h.extra];
@@ -119,7 +113,7 @@ void list_reduce_scatter(Schedule& s, const Reduction& r, const void* send, void
   }
   auto* first = s.array<Count>(s.size() + 1);
   for (int i = 0; i < s.size(); ++i) first[i + 1] = first[i] + counts[i];
-  if (s.choose(Collective::reduce_scatter, r.bytes()) == Algorithm::halving) list_short(s, r, send, receive, first);
+  if (r.op->commutative && s.choose(Collective::reduce_scatter, r.bytes()) == Algorithm::halving) list_by_halving(s, r, send, receive, first);
   else list_pairwise(s, r, send, receive, first);
 }
 

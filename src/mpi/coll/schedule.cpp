@@ -120,7 +120,7 @@ int Schedule::nodes() {
 }
 
 Algorithm Schedule::choose(Collective collective, std::size_t bytes) {
-  return p_.choices.choose(collective, nodes(), size(), bytes);
+  return p_.choices.choose(collective, p_.engine->job().logging, nodes(), size(), bytes);
 }
 
 Schedule::~Schedule() {
