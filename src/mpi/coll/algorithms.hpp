@@ -6,7 +6,7 @@
 
 namespace hf::mpi {
 
-inline constexpr std::size_t scan_piece_bytes = 32 << 10;
+inline constexpr std::size_t scan_piece_bytes = 256 << 10;
 inline constexpr int exchange_window = 32;  // messages under way at once in a pairwise exchange
 
 void list_barrier(Schedule& s);

@@ -53,6 +53,7 @@ int name_persistent(Process& p, Comm& comm, const char* name, Context& context);
 template <class Make>
 int run_collective(Process& p, Comm& comm, const char* name, Make&& make) {
   Schedule schedule(p, comm, name);
+  schedule.at_once();
   if (int code = make(schedule)) return code;
   return schedule.run();
 }

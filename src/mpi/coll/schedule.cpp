@@ -174,6 +174,8 @@ void* Schedule::allocate(std::size_t bytes) {
 std::byte* Schedule::temporary(std::size_t bytes) {
   std::byte* block = scratch_take(bytes);
   if (!block) {
+    if (at_once_ && first_operation_) p_.engine->abort(1, fmt::format("MPI_{}: no memory for a temporary buffer of {} bytes", name_, bytes));
+    at_once_ = false;
     refused_bytes_ = std::max(refused_bytes_, bytes);
     return nullptr;
   }
@@ -206,13 +208,16 @@ void Schedule::keep(Comm& comm) {
 
 // ---- making the list
 
-Step* Schedule::append(Step* step) {
+void Schedule::append(Step* step) {
   (last_ ? last_->next : first_) = step;
   last_ = step;
-  if (step->kind == Step::Kind::send || step->kind == Step::Kind::recv) {
-    (last_operation_ ? last_operation_->next_operation : first_operation_) = step;
-    last_operation_ = step;
-  }
+}
+
+Step* Schedule::append_operation(Step* step) {
+  (last_operation_ ? last_operation_->next_operation : first_operation_) = step;
+  last_operation_ = step;
+  if (at_once_) run_step(*step);
+  else append(step);
   return step;
 }
 
@@ -221,7 +226,7 @@ Step* Schedule::send(int peer, const Part& part) {
   step->peer = member(peer);
   step->number = p_.engine->reserve_send(context_, step->peer);
   step->part = part;
-  return append(step);
+  return append_operation(step);
 }
 
 Step* Schedule::recv(int peer, const Part& part) {
@@ -229,24 +234,28 @@ Step* Schedule::recv(int peer, const Part& part) {
   step->peer = member(peer);
   step->number = p_.engine->reserve_recv(context_, step->peer);
   step->part = part;
-  return append(step);
+  return append_operation(step);
 }
 
 void Schedule::wait(Step* what) {
   if (!what) return;
+  if (at_once_) return wait_now(*what);
   auto* step = new (allocate(sizeof(WaitStep))) WaitStep;
   step->what = what;
   append(step);
 }
 
 void Schedule::settle() {
-  if (last_operation_) append(new (allocate(sizeof(Step))) Step(Step::Kind::settle));
+  if (!last_operation_) return;
+  if (at_once_) return settle_now();
+  append(new (allocate(sizeof(Step))) Step(Step::Kind::settle));
 }
 
 void Schedule::copy(const Part& from, const Part& to) {
   if (from.bytes != to.bytes) mismatch_ = {true, true, p_.engine->job().self.value, to.bytes, from.bytes};
   const std::size_t bytes = std::min(from.bytes, to.bytes);
   if (bytes == 0) return;
+  if (at_once_) return copy_part(from.slice(0, bytes), to.slice(0, bytes));
   auto* step = new (allocate(sizeof(CopyStep))) CopyStep;
   step->from = from.slice(0, bytes);
   step->to = to.slice(0, bytes);
@@ -255,6 +264,7 @@ void Schedule::copy(const Part& from, const Part& to) {
 
 void Schedule::reduce(const Op& op, const void* in, void* inout, Count count, Datatype& type) {
   if (count == 0) return;
+  if (at_once_) return apply_op(op, in, inout, count, type);
   auto* step = new (allocate(sizeof(ReduceStep))) ReduceStep;
   step->op = &op;
   step->in = in;
@@ -265,10 +275,28 @@ void Schedule::reduce(const Op& op, const void* in, void* inout, Count count, Da
 }
 
 void Schedule::add_call(void (*function)(Schedule&, void*), void* argument) {
+  if (at_once_) return function(*this, argument);
   auto* step = new (allocate(sizeof(CallStep))) CallStep;
   step->function = function;
   step->argument = argument;
   append(step);
+}
+
+void Schedule::wait_now(Step& what) {
+  if (!done(what)) p_.engine->wait([&what] { return done(what); });
+  if (exposed_) withdraw(what);
+}
+
+void Schedule::settle_now() {
+  if (!open_) open_ = first_operation_;
+  pass_done();
+  if (open_) {
+    p_.engine->wait([this] {
+      pass_done();
+      return !open_;
+    });
+  }
+  withdraw_all();
 }
 
 // ---- running it

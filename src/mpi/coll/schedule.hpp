@@ -7,6 +7,9 @@
 // until all are; the schedule is complete when the list is at its end and every send and receive is done. Reductions and
 // copies are steps, so that their order is fixed as well.
 //
+// A blocking call lists its steps `at_once`: each runs when it is listed, in the same order and with the same numbers, and only what
+// is sent and received is kept.
+//
 // The schedule owns its steps and temporary buffers and keeps the objects it works with (communicator, types, operation)
 // alive. It must stay in place from start to completion.
 #pragma once
@@ -40,6 +43,9 @@ class Schedule final : public engine::Progressable {
   ~Schedule() override;
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
+
+  // Before the first step. Without memory for a temporary buffer behind one, the job is ended.
+  void at_once() { at_once_ = true; }
 
   Process& process() { return p_; }
   Comm& comm() { return *comm_; }
@@ -110,7 +116,10 @@ class Schedule final : public engine::Progressable {
   int nodes();
   void* allocate(std::size_t bytes);
   void add_call(void (*function)(Schedule&, void*), void* argument);
-  Step* append(Step* step);
+  void append(Step* step);
+  Step* append_operation(Step* step);
+  void wait_now(Step& step);
+  void settle_now();
   bool run_step(Step& step);
   void pass_done();
   void withdraw(Step& step);
@@ -141,6 +150,7 @@ class Schedule final : public engine::Progressable {
   };
   Temporary* temporaries_ = nullptr;
   std::size_t refused_bytes_ = 0;  // a temporary buffer that could not be had
+  bool at_once_ = false;
   bool started_ = false;
   bool running_ = false;
   bool complete_ = false;
