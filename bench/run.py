@@ -126,6 +126,8 @@ def main():
     options = arguments()
     if options.publish and (options.only or options.quick or options.competitors or options.no_plots):
         return usage("--publish is for a whole run")
+    if options.tune and (options.only or options.quick or options.publish or options.competitors):
+        return usage("--tune measures the algorithms of collectives and nothing else")
     chosen = chosen_series(options)
     if options.list:
         print("\n".join(s.name for s in chosen))

@@ -1,7 +1,8 @@
 """Measures every algorithm of every collective on this machine and writes the table that `holdfast run --collectives` reads.
 
-With and without logging, ranks of one node and each on a node of its own; in every round all algorithms of a collective take turns. A rule holds from
-halfway (in powers) between two sizes measured, and begins where another algorithm is better by more than the noise."""
+With and without logging, ranks of one node and each on a node of its own; in every round all algorithms of a collective take
+turns. A rule holds from halfway (in powers) between two sizes measured, and begins where another algorithm is better by more
+than the noise."""
 
 import itertools
 import json
@@ -17,6 +18,16 @@ RANKS = {2: 1, 4: 3, 8: 6}                             # measured with: the rule
 BETTER = 0.9                                           # a change of algorithm is worth a rule from this ratio of the times on
 OF_ALL_BLOCKS = ("allgather", "reduce_scatter")        # whose rules count the bytes of all blocks, not of one (wire/collective_rule.hpp)
 LIMIT_S = 120
+
+
+# Not measured: from so many ranks on the number of steps decides for short messages, as in core/collectives/choice.cpp.
+MANY = 16
+FOR_MANY = {
+    "alltoall": [(0, "bruck"), (256, "pairwise")], "bcast": [(0, "binomial"), (64 << 10, "scatter_ring")],
+    "gather": [(0, "binomial"), (4096, "linear")], "scatter": [(0, "binomial"), (4096, "linear")],
+    "reduce": [(0, "binomial"), (32 << 10, "rabenseifner")], "reduce_scatter": [(0, "halving")],
+    "scan": [(0, "doubling"), (64 << 10, "chain")],
+}
 
 
 def known(holdfast, word):
@@ -81,6 +92,11 @@ def rules_of(medians):
     return rules
 
 
+def rules_for_many():
+    return [{"collective": collective, "nodes": nodes, "ranks": MANY, "bytes": begin, "algorithm": algorithm}
+            for nodes in (1, 2) for collective, steps in FOR_MANY.items() for begin, algorithm in steps]
+
+
 def measured(mpi, case, names, rounds):
     """{algorithm: {size: median of the rounds}}"""
     samples = {name: {size: [] for size in SIZES} for name in names}
@@ -92,6 +108,7 @@ def measured(mpi, case, names, rounds):
 
 
 def run(build, work, rounds, path):
+    path.touch()  # not after minutes of measuring
     mpi = competitors.HoldfastMpi(build, work)
     mpi.prepare()
     known_here = algorithms(mpi.bin() / "holdfast")
@@ -108,6 +125,6 @@ def run(build, work, rounds, path):
     table = {"machine": machine.title(machine.describe()), "date": machine.today(), "commit": machine.commit(),
              "us": [{"logging": logging, "nodes": nodes, "ranks": ranks, "collective": collective, "algorithm": name, "sizes": times}
                     for (logging, nodes, ranks, collective), of in medians.items() for name, times in of.items()],
-             "rules": rules_of(medians)}
+             "rules": rules_of(medians) + rules_for_many()}
     path.write_text(json.dumps(table, indent=1) + "\n")
     commands.say(f"{len(table['rules'])} rules: {path}")

@@ -28,7 +28,7 @@ endif()
 
 # Headers of others, parsed once for all libraries (in hf_base) and once for all their tests (in base_test): nine tenths of the
 # time of a compilation without. Sources include what they use all the same.
-# Tests are not optimised, what they test is: half of the time again.
+# Tests are not optimised, the libraries that they test are: half of the time again.
 set(HOLDFAST_LIBRARY_HEADERS <algorithm> <array> <atomic> <cstdint> <cstring> <expected> <functional> <map> <memory>
                              <optional> <random> <set> <span> <string> <string_view> <utility> <vector> <fmt/format.h>)
 function(holdfast_precompiled target maker)

@@ -21,7 +21,7 @@ constexpr std::size_t file_bytes_max = 1 << 20;
 
 std::string names_of_collectives() {
   std::string names;
-  for (int i = 0; i < wire::collectives; ++i) {
+  for (int i = 0; i < wire::collective_count; ++i) {
     names += fmt::format("{}{}", i ? ", " : "", choice::name_of(static_cast<wire::Collective>(i)));
   }
   return names;
@@ -43,8 +43,11 @@ Result<wire::CollectiveRule> make_rule(std::string_view collective, std::string_
 Result<std::int64_t> number(const Json& from, const char* name, std::int64_t least, std::int64_t most) {
   if (!from.contains(name)) return least;
   const Json& value = from[name];
-  const bool fits = value.is_number_unsigned() ? value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most) : value.is_number_integer();
-  if (!fits || value.get<std::int64_t>() < least) return fail(fmt::format("\"{}\" must be a whole number from {} on", name, least));
+  const auto limit = static_cast<std::uint64_t>(most);
+  const bool fits = value.is_number_unsigned() ? value.get<std::uint64_t>() <= limit : value.is_number_integer();
+  if (!fits || value.get<std::int64_t>() < least) {
+    return fail(fmt::format("\"{}\" must be a whole number from {} to {}", name, least, most));
+  }
   return value.get<std::int64_t>();
 }
 
@@ -98,7 +101,6 @@ Result<CollectiveRules> parse_collective_rules(std::string_view text) {
   for (const Json& one : table["rules"]) {
     auto rule = parse_rule(one);
     if (!rule) return fail(fmt::format("rule {}: {}", rules.size() + 1, rule.error().text));
-    if (rules.size() == wire::collective_rules_max) return fail(fmt::format("more than {} rules", wire::collective_rules_max));
     rules.push_back(*rule);
   }
   return rules;
@@ -118,6 +120,7 @@ Result<> read_collective_rules(const std::string& file, const std::vector<std::s
     std::erase_if(rules, [&](const auto& other) { return other.collective == rule->collective; });
     rules.push_back(*rule);
   }
+  if (rules.size() > wire::collective_rules_max) return fail(fmt::format("more than {} rules", wire::collective_rules_max));
   return {};
 }
 

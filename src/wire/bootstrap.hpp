@@ -19,7 +19,8 @@ inline constexpr const char* env_rank = "HOLDFAST_RANK";    // job-wide rank, de
 enum class BootstrapKind : std::uint32_t {
   hello = 1,        // rank -> agent: Hello
   welcome,          // agent -> rank: Welcome, then `node_count` NodeEntry, then `rank_count` RankEntry (node of each rank
-                    //   in the original map), then `rule_count` CollectiveRule. fds: board (read-only), own control segment, own doorbell (eventfd)
+                    //   in the original map), then `rule_count` CollectiveRule. fds:
+                    //   board (read-only), own control segment, own doorbell (eventfd)
   refused,          // agent -> rank: text (one line); the rank prints it and exits 1
   get_segment,      // rank -> agent: SegmentName; answered by segment (fds: one, read-only), or by absent
   segment,          // agent -> rank: SegmentInfo

@@ -5,10 +5,10 @@
 namespace hf::wire {
 
 enum class Collective : std::uint8_t { allgather, allreduce, alltoall, bcast, gather, reduce, reduce_scatter, scan, scatter };
-inline constexpr int collectives = 9;
+inline constexpr int collective_count = 9;
 
 enum class Algorithm : std::uint8_t { binomial, bruck, chain, doubling, halving, linear, pairwise, rabenseifner, ring, scatter_ring };
-inline constexpr int algorithms = 10;
+inline constexpr int algorithm_count = 10;
 
 // Whether the job logs messages: then sending costs a copy, which others than the sender cannot share.
 enum class Logging : std::uint8_t { any, off, on };

@@ -1,5 +1,5 @@
-"""choice_test.py BUILD PROGRAM: the algorithms that the user asks for are the ones that run. Of five ranks the root of a broadcast sends
-to four directly (linear) or to three (binomial)."""
+"""choice_test.py BUILD ONCE REDUCE: the algorithms that the user asks for are the ones that run. Of five ranks the root of a broadcast
+sends to four directly (linear) or to three (binomial)."""
 
 import json
 import sys
@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "recovery"))
 import jobs  # noqa: E402
 
-BUILD, PROGRAM = (Path(word).resolve() for word in sys.argv[1:3])
+BUILD, PROGRAM, REDUCE = (Path(word).resolve() for word in sys.argv[1:4])
 
 
 class Choice(unittest.TestCase):
@@ -32,5 +32,13 @@ class Choice(unittest.TestCase):
         self.assertEqual(two - one, 1)
         self.assertEqual(one, self.sent_by_root("--collective", "bcast=binomial"))
 
+    def test_of_a_later_incarnation(self):
+        """A rank that is killed replays by the same algorithms; the program checks its results."""
+        forced = [word for name in ("reduce=rabenseifner", "allreduce=rabenseifner", "reduce_scatter=pairwise", "scan=chain")
+                  for word in ("--collective", name)]
+        for call in (60, 200):
+            outcome = jobs.run(BUILD, 5, [REDUCE], inject=[f"kill:rank=3,call={call}"], options=forced, timeout_s=60)
+            self.assertEqual((outcome.exit_code, outcome.kills), (0, 1), outcome.stderr)
 
-unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+
+unittest.main(argv=[sys.argv[0], *sys.argv[4:]])

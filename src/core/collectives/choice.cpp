@@ -6,9 +6,9 @@
 namespace hf::core::collectives {
 namespace {
 
-constexpr std::string_view collective_names[wire::collectives] = {"allgather", "allreduce",      "alltoall", "bcast",  "gather",
+constexpr std::string_view collective_names[wire::collective_count] = {"allgather", "allreduce",      "alltoall", "bcast",  "gather",
                                                                   "reduce",    "reduce_scatter", "scan",     "scatter"};
-constexpr std::string_view algorithm_names[wire::algorithms] = {"binomial", "bruck",    "chain",        "doubling", "halving",
+constexpr std::string_view algorithm_names[wire::algorithm_count] = {"binomial", "bruck",    "chain",        "doubling", "halving",
                                                                 "linear",   "pairwise", "rabenseifner", "ring",     "scatter_ring"};
 
 constexpr Algorithm for_allgather[] = {Algorithm::ring, Algorithm::bruck};
@@ -21,7 +21,7 @@ constexpr Algorithm for_reduce_scatter[] = {Algorithm::pairwise, Algorithm::halv
 constexpr Algorithm for_scan[] = {Algorithm::chain, Algorithm::doubling};
 constexpr Algorithm for_scatter[] = {Algorithm::linear, Algorithm::binomial};
 
-constexpr std::span<const Algorithm> algorithms[wire::collectives] = {
+constexpr std::span<const Algorithm> algorithms[wire::collective_count] = {
     for_allgather, for_allreduce, for_alltoall, for_bcast, for_gather, for_reduce, for_reduce_scatter, for_scan, for_scatter};
 
 constexpr Rule rule(Collective collective, int nodes, int ranks, std::uint64_t bytes, Algorithm algorithm, Logging logging = Logging::any) {
@@ -70,7 +70,8 @@ std::optional<T> named(const std::string_view (&names)[n], std::string_view name
 }
 
 bool before(const Rule& a, const Rule& b) {
-  return std::tie(a.nodes, a.ranks, a.bytes) > std::tie(b.nodes, b.ranks, b.bytes);
+  const bool a_for_any = a.logging == Logging::any, b_for_any = b.logging == Logging::any;
+  return std::tie(b.nodes, b.ranks, b.bytes, a_for_any) < std::tie(a.nodes, a.ranks, a.bytes, b_for_any);
 }
 
 }  // namespace
@@ -83,7 +84,7 @@ std::optional<Algorithm> algorithm_named(std::string_view name) { return named<A
 std::span<const Algorithm> algorithms_of(Collective collective) { return algorithms[static_cast<int>(collective)]; }
 
 bool valid(const Rule& rule) {
-  if (static_cast<int>(rule.collective) >= wire::collectives || rule.logging > Logging::on) return false;
+  if (static_cast<int>(rule.collective) >= wire::collective_count || rule.logging > Logging::on) return false;
   if (rule.nodes < 1 || rule.ranks < 1) return false;
   return std::ranges::find(algorithms_of(rule.collective), rule.algorithm) != algorithms_of(rule.collective).end();
 }

@@ -35,12 +35,13 @@ class ChoiceTable {
   ChoiceTable();  // what is built in
   // All rules of the collectives named in these, which are valid, give way to them.
   void replace(std::span<const Rule> rules);
-  // Of the rules for a job that logs, or does not, whose nodes, ranks and bytes are all reached, the one with the most nodes; of these the one with the most ranks;
-  // of these the one with the most bytes. Without any the first of algorithms_of.
+  // Of the rules whose nodes, ranks and bytes are all reached, and which are not for the other sort of job, the one with the most
+  // nodes; of these the one with the most ranks; of these the one with the most bytes; of these one for this sort of job before
+  // one for any. Without any the first of algorithms_of.
   Algorithm choose(Collective collective, bool logging, int nodes, int ranks, std::uint64_t bytes) const;
 
  private:
-  std::array<std::vector<Rule>, wire::collectives> rules_;  // of each, the one to be looked at first in front
+  std::array<std::vector<Rule>, wire::collective_count> rules_;  // of each, the one to be looked at first in front
 };
 
 }  // namespace hf::core::collectives

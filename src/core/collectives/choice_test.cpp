@@ -10,12 +10,12 @@ Rule rule(int nodes, int ranks, std::uint64_t bytes, Algorithm algorithm) {
 }
 
 TEST(Choice, NamesAreFoundAgain) {
-  for (int i = 0; i < wire::collectives; ++i) {
+  for (int i = 0; i < wire::collective_count; ++i) {
     const auto collective = static_cast<Collective>(i);
     EXPECT_EQ(collective_named(name_of(collective)), collective);
     EXPECT_FALSE(algorithms_of(collective).empty());
   }
-  for (int i = 0; i < wire::algorithms; ++i) {
+  for (int i = 0; i < wire::algorithm_count; ++i) {
     const auto algorithm = static_cast<Algorithm>(i);
     EXPECT_EQ(algorithm_named(name_of(algorithm)), algorithm);
   }
@@ -40,11 +40,14 @@ TEST(Choice, ValidRules) {
 
 TEST(Choice, BuiltInTableSuitsEveryCollective) {
   const ChoiceTable table;
-  for (int i = 0; i < wire::collectives; ++i) {
+  for (int i = 0; i < wire::collective_count; ++i) {
     const auto collective = static_cast<Collective>(i);
-    for (const int ranks : {1, 2, 3, 64}) {
-      for (const std::uint64_t bytes : {0ull, 8ull, 1ull << 40}) {
-        EXPECT_TRUE(valid({collective, table.choose(collective, bytes % 16 == 8, 1, ranks, bytes)})) << name_of(collective);
+    for (const int ranks : {1, 2, 3, 6, 16, 64}) {
+      for (const int nodes : {1, 2, 64}) {
+        for (const std::uint64_t bytes : {0ull, 8ull, 8192ull, 1ull << 40}) {
+          EXPECT_TRUE(valid({collective, table.choose(collective, false, nodes, ranks, bytes)})) << name_of(collective);
+          EXPECT_TRUE(valid({collective, table.choose(collective, true, nodes, ranks, bytes)})) << name_of(collective);
+        }
       }
     }
   }
@@ -72,6 +75,10 @@ TEST(Choice, ARuleMayBeForJobsThatLog) {
   EXPECT_EQ(table.choose(Collective::bcast, false, 1, 2, 0), Algorithm::linear);
   EXPECT_EQ(table.choose(Collective::bcast, true, 1, 2, 0), Algorithm::scatter_ring);
   EXPECT_EQ(table.choose(Collective::bcast, true, 1, 1, 0), Algorithm::binomial);
+  rules[0].ranks = 2;  // before them in the list, and for any job
+  table.replace(rules);
+  EXPECT_EQ(table.choose(Collective::bcast, false, 1, 2, 0), Algorithm::linear);
+  EXPECT_EQ(table.choose(Collective::bcast, true, 1, 2, 0), Algorithm::scatter_ring);
 }
 
 TEST(Choice, RulesReplaceThoseOfTheirCollectiveOnly) {

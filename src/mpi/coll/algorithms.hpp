@@ -1,6 +1,6 @@
 // The algorithms of the collectives: each appends its steps to a schedule. Arguments have been checked, MPI_IN_PLACE has
-// been resolved into addresses. Which algorithm is taken is a function of the numbers of bytes, ranks and nodes, on which all ranks
-// agree (core/collectives/choice.hpp).
+// been resolved into addresses. Which algorithm is taken is a function of the numbers of bytes, ranks and nodes, the protocol and the job's
+// table, on which all ranks agree (core/collectives/choice.hpp).
 #pragma once
 #include "mpi/coll/schedule.hpp"
 

@@ -1,5 +1,5 @@
-// Allgather and allgatherv. Short: Bruck's algorithm, in which the blocks known are doubled in each of log2(ranks) rounds,
-// for any number of ranks. Long: a ring, every block straight into its place.
+// Allgather and allgatherv. Bruck's algorithm, in which the blocks known are doubled in each of log2(ranks) rounds, for any
+// number of ranks; a ring, every block straight into its place.
 #include "mpi/api.hpp"
 #include "mpi/coll/algorithms.hpp"
 #include "mpi/coll/check.hpp"

@@ -1,6 +1,6 @@
-// Allreduce. Short, and all that is not commutative: recursive doubling over neighbouring ranges of ranks, the lower range
-// always on the left, so that all ranks compute the same bits. Long and commutative: recursive halving, then the blocks
-// are exchanged by the same pairs in reverse (Rabenseifner).
+// Allreduce. Recursive doubling over neighbouring ranges of ranks, the lower range always on the left, so that all ranks compute
+// the same bits. For commutative operations: recursive halving, then the blocks are exchanged by the same pairs in reverse
+// (Rabenseifner).
 #include <utility>
 
 #include "mpi/api.hpp"

@@ -1,5 +1,5 @@
-// A binomial tree; the root to each (linear), for few ranks; for long messages the root scatters ranges of the packed form down the tree, then a ring passes them on to
-// all, so that every rank sends and receives each byte about twice instead of log2(ranks) times.
+// A binomial tree; the root to each (linear); or the root scatters ranges of the packed form down the tree, then a ring passes
+// them on to all, so that every rank sends and receives each byte about twice instead of log2(ranks) times.
 #include <algorithm>
 
 #include "mpi/api.hpp"

@@ -1,5 +1,5 @@
-// All-to-all exchanges. Short uniform blocks: Bruck's algorithm, log2(ranks) rounds of half of the blocks each. Else
-// pairwise: in step i with the ranks i further and i before, a bounded number of steps at once.
+// All-to-all exchanges. Uniform blocks: Bruck's algorithm, log2(ranks) rounds of half of the blocks each. Pairwise: in step i with
+// the ranks i further and i before, a bounded number of steps at once.
 #include <cstring>
 
 #include "mpi/coll/algorithms.hpp"

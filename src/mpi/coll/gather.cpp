@@ -1,5 +1,5 @@
-// Gather. Short blocks: up a binomial tree, where inner ranks collect the blocks of their subtree. Long blocks, and
-// gatherv, whose counts only the root knows: each rank to the root, straight into place.
+// Gather. Binomial: up a tree, where inner ranks collect the blocks of their subtree. Linear, and gatherv, whose counts only the
+// root knows: each rank to the root, straight into place.
 #include <algorithm>
 
 #include "mpi/api.hpp"

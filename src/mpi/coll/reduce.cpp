@@ -1,5 +1,5 @@
-// Reduce. Short, and all that is not commutative: a binomial tree over neighbouring ranges of ranks. Long and commutative:
-// recursive halving, then the blocks are gathered at the root by the same pairs in reverse (Rabenseifner).
+// Reduce. A binomial tree over neighbouring ranges of ranks. For commutative operations: recursive halving, then the blocks are
+// gathered at the root by the same pairs in reverse (Rabenseifner).
 #include <utility>
 
 #include "mpi/api.hpp"

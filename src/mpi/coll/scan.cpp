@@ -1,5 +1,5 @@
-// Scan and exscan. Short: recursive doubling over neighbouring ranges of ranks. Long: a chain from rank to rank in pieces,
-// so that all ranks work at once.
+// Scan and exscan. A chain from rank to rank, in pieces, so that all ranks work at once; recursive doubling over neighbouring
+// ranges of ranks.
 #include <algorithm>
 #include <utility>
 

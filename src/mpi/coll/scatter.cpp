@@ -1,4 +1,4 @@
-// Scatter: gather turned round. Short blocks go down a binomial tree; long ones, and scatterv, straight from the root.
+// Scatter: gather turned round. Blocks go down a binomial tree, or (linear, and scatterv) straight from the root.
 #include <algorithm>
 
 #include "mpi/api.hpp"

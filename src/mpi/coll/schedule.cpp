@@ -113,7 +113,8 @@ Schedule::Schedule(Process& p, Comm& comm, const char* name, const Group& member
       name_(name) {}
 
 int Schedule::nodes() {
-  const bool whole = first_members_.data() == comm_->group->members.data() && more_members_.empty();
+  const auto& all = comm_->group->members;
+  const bool whole = first_members_.data() == all.data() && first_members_.size() == all.size() && more_members_.empty();
   if (!whole) return count_nodes(p_.engine->job(), first_members_, more_members_);
   if (comm_->nodes == 0) comm_->nodes = count_nodes(p_.engine->job(), first_members_, {});
   return comm_->nodes;
@@ -174,7 +175,9 @@ void* Schedule::allocate(std::size_t bytes) {
 std::byte* Schedule::temporary(std::size_t bytes) {
   std::byte* block = scratch_take(bytes);
   if (!block) {
-    if (at_once_ && first_operation_) p_.engine->abort(1, fmt::format("MPI_{}: no memory for a temporary buffer of {} bytes", name_, bytes));
+    if (at_once_ && first_operation_) {
+      p_.engine->abort(1, fmt::format("MPI_{}: no memory for a temporary buffer of {} bytes", name_, bytes));
+    }
     at_once_ = false;
     refused_bytes_ = std::max(refused_bytes_, bytes);
     return nullptr;
@@ -216,6 +219,7 @@ void Schedule::append(Step* step) {
 Step* Schedule::append_operation(Step* step) {
   (last_operation_ ? last_operation_->next_operation : first_operation_) = step;
   last_operation_ = step;
+  if (!open_) open_ = step;
   if (at_once_) run_step(*step);
   else append(step);
   return step;
@@ -239,7 +243,11 @@ Step* Schedule::recv(int peer, const Part& part) {
 
 void Schedule::wait(Step* what) {
   if (!what) return;
-  if (at_once_) return wait_now(*what);
+  if (at_once_) {
+    WaitStep step;
+    step.what = what;
+    return finish(step);
+  }
   auto* step = new (allocate(sizeof(WaitStep))) WaitStep;
   step->what = what;
   append(step);
@@ -247,7 +255,10 @@ void Schedule::wait(Step* what) {
 
 void Schedule::settle() {
   if (!last_operation_) return;
-  if (at_once_) return settle_now();
+  if (at_once_) {
+    Step step(Step::Kind::settle);
+    return finish(step);
+  }
   append(new (allocate(sizeof(Step))) Step(Step::Kind::settle));
 }
 
@@ -282,21 +293,8 @@ void Schedule::add_call(void (*function)(Schedule&, void*), void* argument) {
   append(step);
 }
 
-void Schedule::wait_now(Step& what) {
-  if (!done(what)) p_.engine->wait([&what] { return done(what); });
-  if (exposed_) withdraw(what);
-}
-
-void Schedule::settle_now() {
-  if (!open_) open_ = first_operation_;
-  pass_done();
-  if (open_) {
-    p_.engine->wait([this] {
-      pass_done();
-      return !open_;
-    });
-  }
-  withdraw_all();
+void Schedule::finish(Step& step) {
+  p_.engine->wait([this, &step] { return run_step(step); });
 }
 
 // ---- running it

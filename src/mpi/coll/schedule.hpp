@@ -44,7 +44,7 @@ class Schedule final : public engine::Progressable {
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
-  // Before the first step. Without memory for a temporary buffer behind one, the job is ended.
+  // Before the first step.
   void at_once() { at_once_ = true; }
 
   Process& process() { return p_; }
@@ -86,7 +86,8 @@ class Schedule final : public engine::Progressable {
     for (int i = 0; i < n; ++i) new (first + i) T{};
     return first;
   }
-  // Temporary buffers. Without memory the schedule is marked, and its start gives MPI_ERR_NO_MEM.
+  // Temporary buffers. Without memory the schedule is marked, and its start gives MPI_ERR_NO_MEM; where steps have run already
+  // (at_once), the job ends.
   std::byte* temporary(std::size_t bytes);
   // Room for `count` elements; the address is that of element 0, as programs pass it.
   std::byte* temporary(Count count, const Datatype& type);
@@ -118,8 +119,7 @@ class Schedule final : public engine::Progressable {
   void add_call(void (*function)(Schedule&, void*), void* argument);
   void append(Step* step);
   Step* append_operation(Step* step);
-  void wait_now(Step& step);
-  void settle_now();
+  void finish(Step& step);
   bool run_step(Step& step);
   void pass_done();
   void withdraw(Step& step);
