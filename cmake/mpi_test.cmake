@@ -16,13 +16,19 @@ function(holdfast_mpi_test name)
         continue()
       endif()
       foreach(protocol IN LISTS arg_PROTOCOLS)
-        set(test mpi.${name}.n${ranks}.nodes${nodes}.${protocol})
-        add_test(NAME ${test} COMMAND ${CMAKE_BINARY_DIR}/bin/holdfast run -n ${ranks} --nodes ${nodes}
-                 --protocol ${protocol} $<TARGET_FILE:mpi_${name}> ${arg_ARGS})
-        set_tests_properties(${test} PROPERTIES LABELS mpi TIMEOUT 120)
+        holdfast_mpi_job(${name} ${protocol} ${ranks} ${nodes} ${protocol} ARGS ${arg_ARGS})
       endforeach()
     endforeach()
   endforeach()
+endfunction()
+
+# holdfast_mpi_job(name variant ranks nodes protocol [OPTIONS options of holdfast run...] [ARGS args...]): one such test.
+function(holdfast_mpi_job name variant ranks nodes protocol)
+  cmake_parse_arguments(arg "" "" "OPTIONS;ARGS" ${ARGN})
+  set(test mpi.${name}.n${ranks}.nodes${nodes}.${variant})
+  add_test(NAME ${test} COMMAND ${CMAKE_BINARY_DIR}/bin/holdfast run -n ${ranks} --nodes ${nodes} --protocol ${protocol}
+           ${arg_OPTIONS} $<TARGET_FILE:mpi_${name}> ${arg_ARGS})
+  set_tests_properties(${test} PROPERTIES LABELS mpi TIMEOUT 120)
 endfunction()
 
 # A C program linked with our MPI library, in bin/tests.

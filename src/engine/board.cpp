@@ -40,29 +40,29 @@ void EngineImpl::on_state(Peer& p, wire::RankState state) {
   p.state = state;
   if (state == wire::RankState::dead) {
     p.lost_since = 0;  // its next incarnation sends again what is in no log
-    if (!p.local && logging) rail_->close(p.rank);
+    if (!p.local && job.logging) rail_->close(p.rank);
     reset_outgoing(p);
     reset_incoming(p);
   }
   if (state == wire::RankState::finished && p.unprotected) discard_unlogged(p);
   // What it had logged and not yet offered when it ended is taken from its log. A connection that is open still brings what
   // is on its way, and its end makes us look into the log (on_closed).
-  if (state == wire::RankState::finished && logging && (p.local || !p.in.open)) p.in.feeding = true;
+  if (state == wire::RankState::finished && job.logging && (p.local || !p.in.open)) p.in.feeding = true;
   // A new incarnation learns at once from where our channel continues, although we may have nothing to say.
-  if (state == wire::RankState::running && logging && p.incarnation.value > 0) ensure_open(p);
+  if (state == wire::RankState::running && job.logging && p.incarnation.value > 0) ensure_open(p);
 }
 
 // The peer's incarnation has ended: the next one takes from the log what was not offered yet.
 void EngineImpl::reset_outgoing(Peer& p) {
   reset_channel_out(p);
-  if (logging) p.out.sent = log_->appended(p.rank.value);
+  if (job.logging) p.out.sent = log_->appended(p.rank.value);
 }
 
 void EngineImpl::reset_channel_out(Peer& p) {
   p.out.open = false;
   p.out.ring.close();
   for (QueuedFrame& f : p.out.queue) f.taken = false;  // it may not have arrived whole
-  if (!logging) return;
+  if (!job.logging) return;
   std::erase_if(p.out.queue, [](const QueuedFrame& f) { return f.send == nullptr; });  // said again when needed
   p.out.transfers.clear();
   p.out.eager_bytes = p.out.released = 0;
@@ -73,7 +73,7 @@ void EngineImpl::reset_incoming(Peer& p) {
   p.in.ring.close();
   p.in.memory.close();
   p.in.memory_refused = false;
-  if (!logging) return;
+  if (!job.logging) return;
   p.in.feeding = true;
   p.in.waiting.clear();  // they are in the log too
   if (!p.local) fetch_what_was_coming(p);

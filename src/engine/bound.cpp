@@ -120,7 +120,7 @@ bool EngineImpl::needs_stream(Peer& to) {
 
 // Gives the log stream of an unprotected receiver back once the receiver needs nothing of it any more.
 void EngineImpl::release_stream(Peer& to) {
-  if (!logging || needs_stream(to)) return;
+  if (!job.logging || needs_stream(to)) return;
   if (to.state == wire::RankState::finished) {
     discard_unlogged(to);  // transfers from the stream among it
     to.out.sent = log_->appended(to.rank.value);

@@ -92,7 +92,6 @@ class EngineImpl {
 
   JobMap job;
   std::unique_ptr<AgentLink> agent;  // null: a job of one rank without a launcher
-  bool logging = false;              // protocol pessimist
   bool restarted = false;
   CallCounter calls;
   std::uint64_t kill_at_call = 0;

@@ -39,7 +39,7 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   job = {Rank{w.rank}, w.rank_count, NodeId{w.node}, {}, w.app_number, w.node_count, false, agent->rules()};
   for (const auto& entry : agent->ranks()) job.node_of.push_back(NodeId{entry.node});
   incarnation = Incarnation{w.incarnation};
-  logging = job.logging = w.protocol == wire::Protocol::pessimist;
+  job.logging = w.protocol == wire::Protocol::pessimist;
   restarted = w.incarnation > 0;
   kill_at_call = w.incarnation == 0 ? w.kill_at_call : 0;
   if (w.incarnation == 0) read_injection(std::string_view(w.inject, ::strnlen(w.inject, sizeof(w.inject))));
@@ -57,7 +57,7 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   segment::store_release(header.magic, segment::control_magic);
   ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
   log_ = std::make_unique<segment::LogWriter>(control, [this] { return new_log_segment(); });
-  if (logging && job.rank_count > 1 && w.log_ready_bytes > 0) log_->reserve(w.log_ready_bytes);
+  if (job.logging && job.rank_count > 1 && w.log_ready_bytes > 0) log_->reserve(w.log_ready_bytes);
   for (int r = 0; r < job.rank_count; ++r) {
     auto p = std::make_unique<Peer>();
     p->rank = Rank{r};
@@ -110,7 +110,7 @@ Result<> EngineImpl::load_past() {
 }
 
 void EngineImpl::declare_unprotected(std::string_view function) {
-  if (!logging) return;
+  if (!job.logging) return;
   if (!caught_up_) {
     abort(1, fmt::format("a second thread called {} while this rank was being recovered: in which order threads call MPI is "
                          "not recorded",

@@ -7,7 +7,7 @@ namespace hf::engine {
 void EngineImpl::post(RecvOperation& op) {
   ContextState* state = contexts.find(op.context);
   op.any_source = op.source == any_rank;
-  if (logging) {
+  if (job.logging) {
     Rank asked = op.source;
     op.number = protocol.on_post(op);
     if (!op.any_source && op.source != asked) diverged_source(asked, op.source);
@@ -32,14 +32,14 @@ void EngineImpl::recv_matched(RecvOperation& op, Message& message) {
 }
 
 bool EngineImpl::cancel(RecvOperation& op) {
-  auto plan = logging ? protocol.on_cancel(op.number) : Pessimist::CancelPlan::free;
+  auto plan = job.logging ? protocol.on_cancel(op.number) : Pessimist::CancelPlan::free;
   bool withdrawn = plan == Pessimist::CancelPlan::cancelled;
   if (plan == Pessimist::CancelPlan::free) {
     if (sent_before_ && !op.any_source) await_acknowledged(op.source);
     progress();
     // A forced receive has a match on record, though its message may not have come again yet.
     withdrawn = !op.matched && !op.forced;
-    if (logging) protocol.on_cancel_result(op.number, withdrawn);
+    if (job.logging) protocol.on_cancel_result(op.number, withdrawn);
     persist_events();
   }
   if (withdrawn) {
@@ -200,7 +200,7 @@ void EngineImpl::classify(Peer& from, Message& m, Bytes payload, const segment::
   } else {
     m.payload = taking_from_log_ ? Message::Payload::remote_log : Message::Payload::at_sender;
   }
-  if (logging && (m.payload == Message::Payload::exposed || (m.payload == Message::Payload::at_sender && !logged))) {
+  if (job.logging && (m.payload == Message::Payload::exposed || (m.payload == Message::Payload::at_sender && !logged))) {
     from.in.unlogged.emplace(name_of(m.header), &m);
   }
   m.needs_log = m.payload != Message::Payload::held && logged;
@@ -249,7 +249,7 @@ void EngineImpl::on_match(RecvOperation& op, Rank source, const FrameHeader& hea
   op.source = source;
   op.tag = MessageTag{header.tag};
   op.bytes = header.length;
-  if (!logging || op.numbered) return;
+  if (!job.logging || op.numbered) return;
   protocol.on_match(op.number, op.any_source, op.forced, source);
   point("match.made");
   persist_events();

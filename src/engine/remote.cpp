@@ -156,7 +156,7 @@ void EngineImpl::on_opened(Peer& from, const wire::Opening& opening) {
   from.out.eager_bytes = 0;
   // A peer may still hold what a predecessor of ours sent: it tells with its first credit frame.
   from.out.credit_known = incarnation.value == 0 && from.connections++ == 0;
-  if (logging && (from.in.fed != from.incarnation || from.in.cursor < from.in.opening)) from.in.feeding = true;
+  if (job.logging && (from.in.fed != from.incarnation || from.in.cursor < from.in.opening)) from.in.feeding = true;
   tell_credit(from);
   pump(from);
 }
@@ -176,7 +176,7 @@ void EngineImpl::on_closed(Peer& from, const Event& event) {
   complete_taken(from);
   reset_channel_out(from);
   reset_incoming(from);
-  bool kept = logging && !from.unprotected && !self_unprotected_;
+  bool kept = job.logging && !from.unprotected && !self_unprotected_;
   if (!kept && event.established && from.running() && !finalizing_) {
     from.lost_since = now_ns();
     from.lost_reason = event.reason;

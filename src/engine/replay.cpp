@@ -31,7 +31,7 @@ void EngineImpl::persist_events() {
 
 // After anything that may have consumed the last determinant.
 void EngineImpl::after_call() {
-  if (!logging || !protocol.replaying()) return;
+  if (!job.logging || !protocol.replaying()) return;
   if (protocol.poll_caught_up()) released_matches();
 }
 
@@ -55,7 +55,7 @@ void EngineImpl::report_caught_up() {
 }
 
 Engine::TestPlan EngineImpl::begin_test() {
-  if (!logging) return {};
+  if (!job.logging) return {};
   auto plan = protocol.on_test();
   using Test = core::vprotocol::Replay::Test;
   switch (plan.kind) {
@@ -68,14 +68,14 @@ Engine::TestPlan EngineImpl::begin_test() {
 }
 
 void EngineImpl::end_test(std::span<const std::int32_t> completed) {
-  if (!logging) return;
+  if (!job.logging) return;
   protocol.on_test_result(completed);
   if (completed.empty()) segment::store_relaxed(control.header().last_failed_test, protocol.last_failed().value);
   else persist_events();
 }
 
 double EngineImpl::wtime() {
-  if (!logging) return now_seconds();
+  if (!job.logging) return now_seconds();
   double t = protocol.on_time(now_seconds());
   persist_events();
   after_call();
@@ -89,7 +89,7 @@ Message* EngineImpl::probe_wait(Context context, Rank source, MessageTag tag, bo
   posted.source = source;
   posted.any_source = source == any_rank;
   RequestNumber number{};
-  if (logging) number = protocol.on_post(posted);
+  if (job.logging) number = protocol.on_post(posted);
   if (!posted.any_source && posted.source != source) diverged_source(source, posted.source);
   bool forced = posted.any_source && posted.source != any_rank;
   Message* found = nullptr;
@@ -100,7 +100,7 @@ Message* EngineImpl::probe_wait(Context context, Rank source, MessageTag tag, bo
   };
   after_call();
   wait([](void* d) { return (*static_cast<decltype(done)*>(d))(); }, &done);
-  if (logging) {
+  if (job.logging) {
     protocol.on_match(number, posted.any_source, forced, found->source);
     persist_events();
   }

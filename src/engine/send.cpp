@@ -21,7 +21,7 @@ void EngineImpl::send(SendOperation& op) {
   Peer& to = peer(op.destination);
   if (agent->board_epoch() != board_epoch_) check_board();
   if (sent_before_ && send_again(to, op, header)) return;
-  if (logging && !to.unprotected && reserve(to, header.length)) return send_logged(to, op, header);
+  if (job.logging && !to.unprotected && reserve(to, header.length)) return send_logged(to, op, header);
   send_unlogged(to, op, header);
 }
 
@@ -99,11 +99,11 @@ void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
 
 // Protocol none, and receivers that are no longer protected: the payload stays in the program's buffer until the rail has taken it.
 void EngineImpl::send_unlogged(Peer& to, SendOperation& op, const FrameHeader& header) {
-  if (logging) counters().bytes_unprotected += header.length;
+  if (job.logging) counters().bytes_unprotected += header.length;
   // Acknowledged to a predecessor: its payload is sent all the same, since it may not have arrived whole.
   bool awaited = op.mode == SendMode::synchronous && !to.out.early_matched.erase(name_of(header));
   if (awaited) to.out.synchronous.emplace(name_of(header), &op);
-  if (logging && to.state == wire::RankState::finished) {
+  if (job.logging && to.state == wire::RankState::finished) {
     to.out.queue.push_back({header, &op});
     return discard_unlogged(to);
   }
@@ -132,7 +132,7 @@ void EngineImpl::acknowledge(Peer& to, const FrameHeader& message) {
   h.context = message.context;
   h.sequence = message.sequence;
   if (sent_before_ && sent_before_->take(to.rank, true, Context{h.context}, Sequence{h.sequence})) return;
-  if (!logging || to.unprotected || !reserve_acknowledgement(to)) return send_control(to, h);
+  if (!job.logging || to.unprotected || !reserve_acknowledgement(to)) return send_control(to, h);
   h.flags |= wire::flag_logged;
   bool nothing_waits = to.out.sent == log_->appended(to.rank.value);
   segment::Record record = log_->append(to.rank.value, h, [](std::uint64_t, MutableBytes) {});
@@ -159,7 +159,7 @@ void EngineImpl::send_control(Peer& to, const FrameHeader& header) {
 
 void EngineImpl::pump(Peer& to) {
   if (!to.out.queue.empty()) pump_queue(to);
-  if (logging && to.out.sent != log_->appended(to.rank.value)) pump_log(to);
+  if (job.logging && to.out.sent != log_->appended(to.rank.value)) pump_log(to);
   if (to.unprotected && !to.out.stream_released) release_stream(to);
   if (!to.out.transfers.empty()) pump_transfers(to);
 }
@@ -197,13 +197,13 @@ bool EngineImpl::offer_queued(Peer& to, QueuedFrame& frame) {
     return true;
   }
   // A message that is not in the log must not overtake those that are.
-  if (op && logging && to.out.sent != log_->appended(to.rank.value)) return false;
+  if (op && job.logging && to.out.sent != log_->appended(to.rank.value)) return false;
   bool eager = frame.header.kind == FrameKind::eager;
   if (eager && (frame.header.length > eager_bytes_max(to) || !has_credit(to, frame.header.length))) {
     frame.header.kind = FrameKind::rendezvous;
     eager = false;
   }
-  bool exposes = op && !logging && frame.header.kind == FrameKind::rendezvous && may_expose(to, *op);
+  bool exposes = op && !job.logging && frame.header.kind == FrameKind::rendezvous && may_expose(to, *op);
   wire::Exposed exposed;
   if (exposes) exposed = {reinterpret_cast<std::uint64_t>(op->source.data), op->keeps_buffer ? 0 : wire::ticket_waits};
   if (exposes) fence_streamed();
@@ -232,7 +232,7 @@ void EngineImpl::start_transfer(Peer& to, const FrameHeader& request) {
     if (transfer.end > transfer.send->source.bytes || transfer.end < transfer.next) return;
     to.out.rendezvous.erase(unlogged);
   } else {
-    if (!logging || to.out.stream_released) return;
+    if (!job.logging || to.out.stream_released) return;
     segment::LogReader reader = own_reader(to.rank);
     auto chunk = static_cast<segment::ChunkId>(request.tag);
     if (!reader.at(StreamPosition{request.position}, chunk, transfer.record)) return;

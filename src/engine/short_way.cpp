@@ -17,8 +17,8 @@ bool EngineImpl::send_at_once(SendOperation& op) {
   if (!to.out.ring.has_room(FrameKind::eager, n, progress, incarnation)) return false;
   const int stream = to.rank.value;
   FrameHeader header = header_of(op);
-  if (logging) header.flags |= wire::flag_logged;
-  if (logging) {
+  if (job.logging) {
+    header.flags |= wire::flag_logged;
     if (to.out.sent != log_->appended(stream)) return false;
     if (!log_->append_at_once(stream, header, op.source.data)) return false;
     HF_CHECK(protocol.gate().offer(FrameKind::eager, 0));

@@ -121,7 +121,7 @@ std::uint64_t EngineImpl::activity() {
 // A sender that computes, or has left MPI, cannot bring what its channel had no room for, or what it logged before its channel
 // was open: whoever waits takes it from the log.
 void EngineImpl::look_into_logs() {
-  if (!logging) return;
+  if (!job.logging) return;
   for (Peer* p : local_peers_) {
     if (p->in.feeding || !p->in.open || p->in.fed != p->incarnation || !p->newest_log) continue;
     std::uint64_t published = p->newest_log->reader(job.self.value).published();
