@@ -11,7 +11,10 @@ using wire::BootstrapKind;
 
 namespace {
 
-constexpr std::uint64_t eager_credit_bytes = 256 * 1024;
+// What a rank holds at most of payloads that came unexpected: of all others together, when that leaves enough for each.
+constexpr std::uint64_t held_bytes = 256 << 20;
+constexpr std::uint64_t eager_bytes_min = 64 << 10, credit_bytes_min = 256 << 10;
+constexpr std::uint64_t credit_in_messages = 4;  // of the largest size
 
 int usable_cores() {
   cpu_set_t set;
@@ -86,7 +89,9 @@ wire::Welcome Agent::welcome(int number) {
   out.oversubscribed = job_.rank_count() > usable_cores();  // the nodes of a job are on one machine
   out.log_ready_bytes = rank.incarnation == 0 ? job_.log_ready_bytes : 0;  // a new incarnation is to begin at once
   out.log_segment_bytes = segments_->limits().segment_bytes;
-  out.eager_credit_bytes = eager_credit_bytes;
+  const std::uint64_t share = held_bytes / credit_in_messages / static_cast<std::uint64_t>(job_.rank_count());
+  out.eager_bytes = std::min(job_.eager_bytes, std::max(share, eager_bytes_min));
+  out.eager_credit_bytes = std::max(out.eager_bytes * credit_in_messages, credit_bytes_min);
   std::memcpy(out.job_key, ticket_.key.data(), sizeof out.job_key);
   if (rank.incarnation > 0) return out;
   for (const Injection& injection : job_.injections) {

@@ -51,6 +51,7 @@ void encode(const Job& job, std::vector<std::byte>& bytes) {
   out.put(job.node_count);
   out.put(job.protocol);
   out.put(job.large_messages);
+  out.put(job.eager_bytes);
   out.put(job.divergence_is_fatal);
   out.put(job.restarts_max);
   out.put(job.log_memory_bytes);
@@ -87,6 +88,7 @@ bool decode(Bytes bytes, Job& job) {
   job.node_count = in.get<int>();
   job.protocol = in.get<wire::Protocol>();
   job.large_messages = in.get<wire::LargeMessages>();
+  job.eager_bytes = in.get<std::uint64_t>();
   job.divergence_is_fatal = in.get<bool>();
   job.restarts_max = in.get<int>();
   job.log_memory_bytes = in.get<std::uint64_t>();

@@ -23,6 +23,7 @@ struct Job {
   int node_count = 1;
   wire::Protocol protocol = wire::Protocol::pessimist;
   wire::LargeMessages large_messages = wire::LargeMessages::direct;
+  std::uint64_t eager_bytes = 1 << 20;  // between nodes, larger payloads are announced first; lower with many ranks
   bool divergence_is_fatal = true;
   int restarts_max = 20;               // per rank
   std::uint64_t log_memory_bytes = 0;  // per rank

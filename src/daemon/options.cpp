@@ -17,6 +17,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+constexpr std::uint64_t eager_bytes_min = 1 << 10, eager_bytes_max = 64 << 20;
+
 // Options of one program (between ':'), and those of the whole job, which may stand anywhere.
 struct Section {
   int count = 1;
@@ -27,7 +29,7 @@ struct Whole {
   Words set_everywhere;
   int nodes = 1;
   std::string protocol = "pessimist", level = "process", on_divergence = "end", large_messages = "direct";
-  std::string log_memory, log_disk, log_ready = "32M", log_directory;
+  std::string log_memory, log_disk, log_ready = "32M", log_directory, eager_limit;
   int restarts = 20;
   Words inject, collective;
   std::string report, trace, collectives;
@@ -75,6 +77,8 @@ void declare_whole(CLI::App& app, Whole& whole) {
   app.add_option("--log-dir", whole.log_directory, "where that is (default: $TMPDIR or /var/tmp)");
   app.add_option("--large-messages", whole.large_messages,
                  "direct (default) or copied: whether a receiver on the same node reads the sender's memory");
+  app.add_option("--eager-limit", whole.eager_limit,
+                 "between nodes, larger messages are announced first and sent when they are received (default 1M)");
   repeatable(app.add_option("--collective", whole.collective, "NAME=ALGORITHM: the one that all calls of a collective take"));
   app.add_option("--collectives", whole.collectives, "a table of algorithms by nodes, ranks and bytes, as bench/run.py --tune writes");
   app.add_option("--restarts", whole.restarts, "restarts of a rank before the job is ended (default 20)");
@@ -260,11 +264,15 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
   };
   for (const Size& wanted : {Size{"--log-memory", whole.log_memory, job.log_memory_bytes},
                              Size{"--log-disk", whole.log_disk, job.log_disk_bytes},
-                             Size{"--log-ready", whole.log_ready, job.log_ready_bytes}}) {
+                             Size{"--log-ready", whole.log_ready, job.log_ready_bytes},
+                             Size{"--eager-limit", whole.eager_limit, job.eager_bytes}}) {
     if (wanted.text.empty()) continue;
     Result<std::uint64_t> size = parse_size(wanted.text);
     if (!size) return usage(fmt::format("{}: {}", wanted.option, size.error().text));
     wanted.bytes = *size;
+  }
+  if (job.eager_bytes < eager_bytes_min || job.eager_bytes > eager_bytes_max) {
+    return usage(fmt::format("--eager-limit {}: 1K to 64M", whole.eager_limit));
   }
   job.log_ready_bytes = std::min(job.log_ready_bytes, job.log_memory_bytes / 2);
   for (const std::string& text : whole.inject) {

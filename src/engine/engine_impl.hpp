@@ -45,7 +45,6 @@ inline void put(const Sink& sink, std::uint64_t offset, Bytes in) {
   else sink.unpack(sink.self, offset, in);
 }
 
-inline constexpr std::uint64_t tcp_eager_bytes = 64 << 10;
 inline constexpr std::uint64_t tcp_piece_bytes = 256 << 10;  // small messages wait for no more than this
 
 class EngineImpl {
@@ -198,7 +197,7 @@ class EngineImpl {
   void poll_ring(Peer& peer);
   void release_credit(Peer& peer, std::uint64_t bytes);
   void publish_credit(Peer& peer);
-  static std::uint64_t eager_bytes_max(const Peer& to) { return to.local ? rail::shm::ring_payload_max : tcp_eager_bytes; }
+  std::uint64_t eager_bytes_max(const Peer& to) const { return to.local ? rail::shm::ring_payload_max : eager_bytes_; }
   std::uint64_t data_piece_bytes(const Peer& peer) const;
   std::uint64_t payload_bytes_max(const Peer& from, FrameKind kind) const {
     return kind == FrameKind::data ? data_piece_bytes(from) : eager_bytes_max(from);
@@ -323,6 +322,7 @@ class EngineImpl {
   bool taking_from_log_ = false;    // records of remote_log_ are being taken
   bool payload_follows_ = false;    // an eager frame is accepted whose payload is still coming
   std::vector<Bytes> pieces_;       // scratch of offer_rail
+  std::vector<Bytes> lasting_;      // scratch of offer_rail
   std::vector<std::byte> packed_;   // scratch of offer_rail
   bool finalizing_ = false;
   std::uint64_t frames_arrived_ = 0;  // by TCP
@@ -345,7 +345,8 @@ class EngineImpl {
   bool in_frame_ = false;  // a frame of a ring is being handled
   os::MemoryCookie cookie_;
   segment::Exposures exposures_;
-  std::uint64_t credit_bytes_ = 4 << 20;
+  std::uint64_t eager_bytes_ = 0;   // between nodes, a larger payload is announced first
+  std::uint64_t credit_bytes_ = 0;  // payloads that a receiver holds for one sender, at most
   MessagePool pool_;
   ContextPeer closed_peer_;  // stands for the peers of closed contexts
   SendOperation* self_synchronous_ = nullptr;  // of the message to self being delivered

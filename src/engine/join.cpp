@@ -45,7 +45,8 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   if (w.incarnation == 0) read_injection(std::string_view(w.inject, ::strnlen(w.inject, sizeof(w.inject))));
   divergence_is_fatal_ = w.divergence_is_fatal != 0;
   spins_ = w.oversubscribed == 0;
-  if (w.eager_credit_bytes) credit_bytes_ = w.eager_credit_bytes;
+  eager_bytes_ = w.eager_bytes;
+  credit_bytes_ = w.eager_credit_bytes;
   contexts = Contexts(job.rank_count);
   control = segment::ControlView(agent->control().data(), job.rank_count);
   auto& header = control.header();

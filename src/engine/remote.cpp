@@ -9,7 +9,7 @@ namespace hf::engine {
 using rail::tcp::Event;
 namespace {
 
-constexpr std::uint64_t from_log_bytes_min = 12 << 10;  // a smaller payload is sent from the program's buffer, and copied if need be
+constexpr std::uint64_t lasting_bytes_min = 12 << 10;  // of a smaller payload, what the socket does not take at once is copied
 
 }  // namespace
 
@@ -21,6 +21,7 @@ Result<> EngineImpl::open_rail() {
   options.rank_count = job.rank_count;
   static_assert(sizeof(options.job_key) == sizeof(w.job_key));
   std::memcpy(options.job_key.data(), w.job_key, sizeof(w.job_key));
+  options.payload_bytes_max = std::max(eager_bytes_, tcp_piece_bytes);
   options.address = agent->nodes()[static_cast<std::size_t>(job.node.value)].address;
   auto opened = rail::tcp::TcpRail::open(options);
   if (!opened) return std::unexpected(opened.error());
@@ -42,21 +43,24 @@ void EngineImpl::dial(Peer& to) {
 }
 
 bool EngineImpl::offer_rail(Peer& to, const FrameHeader& header, const Payload& payload) {
-  std::uint64_t n = wire::payload_on_rail(header);
-  bool steady = true;  // until the rail has sent it: the log, and a buffer whose send is not complete
+  const std::uint64_t n = wire::payload_on_rail(header);
+  if (n == 0) return rail_->send(to.rank, header, {});
+  const bool at_hand = payload.source && payload.source->data;
   pieces_.clear();
-  if (n > 0 && payload.source && payload.source->data && (n < from_log_bytes_min || !payload.record)) {
+  lasting_.clear();
+  // What stays until the rail has sent it: the log, and without one a buffer whose send is not complete.
+  if (payload.record && (!at_hand || n >= lasting_bytes_min)) {
+    HF_CHECK(own_reader(to.rank).pieces(*payload.record, payload.begin, n, lasting_));
+  }
+  if (at_hand) {  // the processor has it in its cache
     pieces_.emplace_back(payload.source->data + payload.begin, n);
-    steady = !payload.record;
-  } else if (n > 0 && payload.source && !payload.record) {
-    steady = false;
+    if (!payload.record) lasting_ = pieces_;
+  } else if (!payload.record) {
     packed_.resize(n);
     payload.source->pack(payload.source->self, payload.begin, packed_);
     pieces_.emplace_back(packed_);
-  } else if (n > 0) {
-    HF_CHECK(own_reader(to.rank).pieces(*payload.record, payload.begin, n, pieces_));
   }
-  return rail_->send(to.rank, header, pieces_, steady);
+  return rail_->send(to.rank, header, pieces_.empty() ? lasting_ : pieces_, lasting_);
 }
 
 void EngineImpl::poll_rail() {

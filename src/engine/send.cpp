@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "base/streaming_copy.hpp"
 #include "engine/engine_impl.hpp"
 
 namespace hf::engine {
@@ -84,8 +85,12 @@ void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
   if (header.length > eager_bytes_max(to)) header.kind = FrameKind::rendezvous;
   bool nothing_waits = to.out.sent == log_->appended(stream) && to.out.queue.empty();
   if (nothing_waits && may_expose(to, op) && ensure_open(to)) return send_exposed(to, op, header);
-  auto fill = [&op](std::uint64_t offset, MutableBytes out) { fill_from(op.source, offset, out); };
-  segment::Record record = log_->append(stream, header, fill);
+  // Over a network it leaves from the program's buffer as long as that is at hand: nobody reads the log soon.
+  const bool apart = !to.local && op.source.data;
+  segment::Record record = log_->append(stream, header, [&op, apart](std::uint64_t offset, MutableBytes out) {
+    if (apart) streaming_copy(out.data(), op.source.data + offset, out.size());
+    else fill_from(op.source, offset, out);
+  });
   // Level `process`: every determinant was stored when it arose, so that the gate is open (design section 5).
   HF_CHECK(protocol.gate().offer(header.kind, 0));
   point("send.logged");

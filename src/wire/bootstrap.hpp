@@ -11,7 +11,7 @@
 
 namespace hf::wire {
 
-inline constexpr std::uint32_t bootstrap_version = 4;
+inline constexpr std::uint32_t bootstrap_version = 5;
 inline constexpr std::uint32_t collective_rules_max = 1024;  // they travel in one datagram
 inline constexpr const char* env_agent = "HOLDFAST_AGENT";  // abstract socket name, without the leading NUL
 inline constexpr const char* env_rank = "HOLDFAST_RANK";    // job-wide rank, decimal
@@ -67,6 +67,7 @@ struct Welcome {
   std::uint64_t kill_at_call = 0;       // fault injection: SIGKILL oneself at this MPI call (0: never). First incarnation only
   std::uint64_t log_ready_bytes = 0;    // of the log, to be mapped and touched before the program goes on
   std::uint64_t log_segment_bytes = 0;  // size of each log segment
+  std::uint64_t eager_bytes = 0;        // between nodes, a payload up to this comes with its envelope
   std::uint64_t eager_credit_bytes = 0; // what a receiver holds at most, unexpected, from one peer
   LargeMessages large_messages = LargeMessages::direct;
   std::uint32_t rule_count = 0;         // that the user gave for collectives; at most collective_rules_max

@@ -20,15 +20,18 @@ class Walk:
         self.options = options
         self.program = options.program
         self.failures = self.runs = 0
-        self.reference = jobs.run(options.build, options.ranks, self.program, nodes=options.nodes, timeout_s=60)
+        self.reference = self.job(timeout_s=60)
         problem = jobs.complaint(self.reference, self.reference.stdout)
         if problem or not self.reference.stdout:
             sys.exit(f"undisturbed run: {problem or 'printed nothing'}\n{self.reference.stderr}")
 
+    def job(self, **words):
+        return jobs.run(self.options.build, self.options.ranks, self.program, nodes=self.options.nodes,
+                        options=["--eager-limit", "64K"], **words)  # low: the program's large messages are announced
+
     def kill(self, rank, call):
         """True when the rank was killed there; False when it makes fewer calls. A failure is counted and printed."""
-        outcome = jobs.run(self.options.build, self.options.ranks, self.program, nodes=self.options.nodes,
-                           inject=[f"kill:rank={rank},call={call}"], timeout_s=self.options.timeout)
+        outcome = self.job(inject=[f"kill:rank={rank},call={call}"], timeout_s=self.options.timeout)
         self.runs += 1
         problem = jobs.complaint(outcome, self.reference.stdout)
         if problem:

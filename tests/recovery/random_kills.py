@@ -24,7 +24,7 @@ import jobs
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
-Case = collections.namedtuple("Case", "number program ranks nodes kills style seed large")
+Case = collections.namedtuple("Case", "number program ranks nodes kills style seed large eager")
 
 
 def programs(build):
@@ -52,7 +52,12 @@ def draw(number, seed, names):
     nodes = choose.choice((1, 3))
     ranks = choose.randint(3 if nodes == 3 else 2, 8)
     return Case(number, program, ranks, nodes, choose.choice((0, 1, 2, 5)), choose.choice(("at", "random")),
-                choose.randrange(1 << 31), choose.choice(("direct", "copied")))
+                choose.randrange(1 << 31), choose.choice(("direct", "copied")), choose.choice(("16K", "1M")))
+
+
+def ways(case):
+    """The ways that its large messages take: inside a node, and between nodes."""
+    return ["--large-messages", case.large, "--eager-limit", case.eager]
 
 
 def injections(case, span_s):
@@ -89,10 +94,10 @@ class Suite:
 
     def reference(self, case):
         """The undisturbed run of the same program, ranks and nodes."""
-        key = (case.program, case.ranks, case.nodes, case.large)
+        key = (case.program, case.ranks, case.nodes, case.large, case.eager)
         if key not in self.references:
             outcome = jobs.run(self.build, case.ranks, self.programs[case.program], nodes=case.nodes,
-                               options=["--large-messages", case.large], timeout_s=self.options.timeout)
+                               options=ways(case), timeout_s=self.options.timeout)
             problem = jobs.complaint(outcome, outcome.stdout) or (None if outcome.stdout else "printed nothing")
             self.references[key] = (outcome, problem)
         return self.references[key]
@@ -103,7 +108,7 @@ class Suite:
             return self.failed(case, reference, "undisturbed run: " + problem)
         span_s = max(0.05, reference.seconds - self.startup())
         outcome = jobs.run(self.build, case.ranks, self.programs[case.program], nodes=case.nodes,
-                           inject=injections(case, span_s), options=["--large-messages", case.large],
+                           inject=injections(case, span_s), options=ways(case),
                            timeout_s=self.options.timeout)
         self.kills_asked += case.kills
         self.kills_done += outcome.kills

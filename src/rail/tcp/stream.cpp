@@ -212,7 +212,7 @@ ssize_t send_pieces(int fd, Bytes first, std::span<const Bytes> pieces) {
 
 }  // namespace
 
-bool Stream::write(std::span<const Bytes> pieces, bool steady) {
+bool Stream::write(std::span<const Bytes> pieces, std::span<const Bytes> lasting) {
   std::size_t total = 0;
   for (Bytes piece : pieces) total += piece.size();
   if (broken_ || !fits(total)) return false;
@@ -225,25 +225,34 @@ bool Stream::write(std::span<const Bytes> pieces, bool steady) {
       return false;
     }
   }
-  if (done < total) queue(pieces, done, steady && total - done >= borrow_bytes_min);
+  if (lasting.empty() || total - done < borrow_bytes_min) {
+    queue(pieces, done);
+  } else {
+    queue(pieces.first(1), done);
+    borrow(lasting, done - std::min(done, pieces[0].size()));
+  }
   return true;
 }
 
-void Stream::queue(std::span<const Bytes> pieces, std::size_t done, bool steady) {
-  borrowed_.clear();
-  borrowed_at_ = 0;
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    std::size_t skip = std::min(done, pieces[i].size());
-    done -= skip;
-    Bytes rest = pieces[i].subspan(skip);
+void Stream::queue(std::span<const Bytes> pieces, std::size_t done) {
+  for (Bytes piece : pieces) {
+    Bytes rest = piece.subspan(std::min(done, piece.size()));
+    done -= piece.size() - rest.size();
     if (rest.empty()) continue;
-    if (steady && i > 0) {
-      borrowed_.push_back(rest);
-      borrowed_bytes_ += rest.size();
-      continue;
-    }
     std::memcpy(output_.room(rest.size()).data(), rest.data(), rest.size());
     output_.added(rest.size());
+  }
+}
+
+void Stream::borrow(std::span<const Bytes> pieces, std::size_t done) {
+  borrowed_.clear();
+  borrowed_at_ = 0;
+  for (Bytes piece : pieces) {
+    Bytes rest = piece.subspan(std::min(done, piece.size()));
+    done -= piece.size() - rest.size();
+    if (rest.empty()) continue;
+    borrowed_.push_back(rest);
+    borrowed_bytes_ += rest.size();
   }
 }
 

@@ -77,8 +77,9 @@ class Stream {
   void consume(std::size_t n) { input_.consume(n); }
 
   // Takes all pieces or none: to the socket when nothing is queued, what remains into the output buffer. False: no room.
-  // `steady` pieces, all but the first, stay in place until borrows() is false: of large ones what remains is written from there.
-  bool write(std::span<const Bytes> pieces, bool steady = false);
+  // `lasting`: the bytes of all pieces but the first where they stay in place until borrows() is false: when much remains it is
+  // written from there.
+  bool write(std::span<const Bytes> pieces, std::span<const Bytes> lasting = {});
   bool fits(std::size_t n) const { return !borrows() && n <= output_.capacity() - output_.size(); }
   bool borrows() const { return borrowed_bytes_ > 0; }
   std::size_t queued() const { return output_.size() + borrowed_bytes_; }
@@ -89,7 +90,8 @@ class Stream {
 
  private:
   int fd_;
-  void queue(std::span<const Bytes> pieces, std::size_t done, bool steady);
+  void queue(std::span<const Bytes> pieces, std::size_t done);
+  void borrow(std::span<const Bytes> pieces, std::size_t done);
   void written(std::size_t n);
 
   bool broken_ = false;

@@ -48,8 +48,9 @@ bool TcpRail::is_open(Rank peer) const {
   return c && c->state == Connection::State::open;
 }
 
-bool TcpRail::send(Rank peer, const wire::FrameHeader& header, std::span<const Bytes> pieces, bool steady) {
-  return impl_->send(peer, header, pieces, steady);
+bool TcpRail::send(Rank peer, const wire::FrameHeader& header, std::span<const Bytes> pieces,
+                   std::span<const Bytes> lasting) {
+  return impl_->send(peer, header, pieces, lasting);
 }
 bool TcpRail::borrows(Rank peer) const { return is_open(peer) && impl_->peer(peer).live->stream.borrows(); }
 void TcpRail::place(Rank peer, MutableBytes target) { impl_->place(peer, target); }
@@ -287,7 +288,8 @@ void TcpRail::Impl::arm(Connection& c, bool output) {
   HF_CHECK(::epoll_ctl(epoll_, EPOLL_CTL_MOD, c.stream.fd(), &event) == 0);
 }
 
-bool TcpRail::Impl::send(Rank to, const wire::FrameHeader& header, std::span<const Bytes> pieces, bool steady) {
+bool TcpRail::Impl::send(Rank to, const wire::FrameHeader& header, std::span<const Bytes> pieces,
+                         std::span<const Bytes> lasting) {
   Connection* c = peer(to).live;
   if (!c || c->state != Connection::State::open || c->stream.broken() || c->stream.borrows()) return false;
   constexpr std::size_t pieces_max = 255;
@@ -303,7 +305,7 @@ bool TcpRail::Impl::send(Rank to, const wire::FrameHeader& header, std::span<con
   auto full = [&] { return c->stream.queued() > 0 && c->stream.queued() + header_bytes + payload > options_.output_bytes; };
   if (full()) c->stream.flush();
   if (full()) return false;
-  bool taken = c->stream.write(std::span(all).first(pieces.size() + 1), steady);
+  bool taken = c->stream.write(std::span(all).first(pieces.size() + 1), lasting);
   // A broken one says so to poll() by its descriptor: what has arrived is still to be read.
   if (taken) arm(*c, c->stream.queued() > 0);
   return taken;

@@ -89,8 +89,9 @@ class TcpRail {
 
   // Takes a frame whole or not at all. False: no room, or not open: try later. `pieces` are the payload, in all exactly
   // wire::payload_on_rail(header) bytes and at most payload_bytes_max; they are copied or sent before this returns.
-  // `steady` pieces stay as they are until borrows(peer) is false, and need no copy; until then nothing else is taken.
-  bool send(Rank peer, const wire::FrameHeader& header, std::span<const Bytes> pieces, bool steady = false);
+  // `lasting`: the same bytes (perhaps the same pieces) where they stay as they are until borrows(peer) is false; what the socket
+  // does not take at once is then not copied but sent from there, and until then nothing else is taken. Empty: nowhere.
+  bool send(Rank peer, const wire::FrameHeader& header, std::span<const Bytes> pieces, std::span<const Bytes> lasting = {});
   bool borrows(Rank peer) const;
   void flush();  // writes of what is queued as much as the kernel takes; poll() does so too
 

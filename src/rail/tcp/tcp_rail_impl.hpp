@@ -60,7 +60,7 @@ class TcpRail::Impl {
 
   // ---- tcp_rail.cpp
   bool poll(Event& event);
-  bool send(Rank peer, const wire::FrameHeader& header, std::span<const Bytes> pieces, bool steady);
+  bool send(Rank peer, const wire::FrameHeader& header, std::span<const Bytes> pieces, std::span<const Bytes> lasting);
   void flush();
   void place(Rank peer, MutableBytes target);
   void unplace(Rank peer);

@@ -49,7 +49,7 @@ static void any_source(MPI_Comm inter, int rank, int remote_size) {
   free(got);
 }
 
-/* With everyone of the other group, beyond any eager limit. */
+/* With everyone of the other group, beyond the limit of a ring's frames. */
 static void exchange(MPI_Comm inter, int remote_size) {
   enum { COUNT = 3000 };
   double* out = malloc(COUNT * sizeof(double));

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LONG 30000 /* ints, beyond any eager limit */
+#define LONG 30000 /* ints, beyond the eager limits of the tests */
 
 static int rank, size;
 static uint64_t state = 1;

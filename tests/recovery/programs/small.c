@@ -28,7 +28,7 @@ static void any_source(void) {
   }
 }
 
-/* Around the ring, non-blocking; the size is beyond any eager limit. */
+/* Around the ring, non-blocking; the size is beyond the eager limits of the tests. */
 static void ring(void) {
   enum { count = 40000 };
   double* out = malloc(count * sizeof(double));
