@@ -45,6 +45,7 @@ inline void put(const Sink& sink, std::uint64_t offset, Bytes in) {
   else sink.unpack(sink.self, offset, in);
 }
 
+inline constexpr std::uint64_t ahead_bytes_min = 4 << 10;    // over a network, a payload from here on is sent first and logged then
 inline constexpr std::uint64_t tcp_piece_bytes = 256 << 10;  // small messages wait for no more than this
 
 class EngineImpl {
@@ -138,7 +139,7 @@ class EngineImpl {
   bool offer_queued(Peer& peer, QueuedFrame& frame);
   void pump_transfers(Peer& peer);
   void start_transfer(Peer& peer, const FrameHeader& request);
-  bool offer_record(Peer& peer, const segment::Record& record, const Source* source);
+  bool offer_record(Peer& peer, const segment::Record& record, const Source* source, std::uint8_t flags = 0);
   segment::LogReader own_reader(Rank to) {
     return segment::LogReader(*log_, control.stream(to.value), static_cast<std::uint32_t>(to.value), job.rank_count);
   }
@@ -207,6 +208,10 @@ class EngineImpl {
   Result<> open_rail();
   void dial(Peer& to);
   bool offer_rail(Peer& to, const FrameHeader& header, const Payload& payload);
+  bool leaves_ahead(const Peer& to, const SendOperation& op) const {
+    return !to.local && op.source.data && op.source.bytes >= ahead_bytes_min;
+  }
+  void send_ahead(Peer& peer, SendOperation& op, const FrameHeader& header);
   void poll_rail();
   void on_incoming(Peer& from, const rail::tcp::Event& event);
   void on_opened(Peer& from, const wire::Opening& opening);
@@ -231,6 +236,7 @@ class EngineImpl {
   void on_records(Peer& from, const RemoteAnswer& answer);
   void take_remote_record(Peer& from, const RemoteRecord& record);
   void fetch(Message& message);
+  void give_up_fetch(const Message& message);
   void fetch_what_was_coming(Peer& from);
   void on_fetched(const RemoteAnswer& answer);
 
@@ -323,6 +329,7 @@ class EngineImpl {
   bool payload_follows_ = false;    // an eager frame is accepted whose payload is still coming
   std::vector<Bytes> pieces_;       // scratch of offer_rail
   std::vector<Bytes> lasting_;      // scratch of offer_rail
+  std::vector<MutableBytes> places_;  // scratch of send_ahead
   std::vector<std::byte> packed_;   // scratch of offer_rail
   bool finalizing_ = false;
   std::uint64_t frames_arrived_ = 0;  // by TCP

@@ -63,7 +63,7 @@ Message* EngineImpl::look(Context context, Rank source, MessageTag tag) {
 // ---- what arrives
 
 void EngineImpl::on_frame(Peer& from, const FrameHeader& header, Bytes payload) {
-  std::uint8_t flags = from.local ? wire::flags_on_shared_memory : wire::flags_anywhere;
+  std::uint8_t flags = from.local ? wire::flags_on_shared_memory : wire::flags_on_network;
   if (!wire::plausible(header, job.rank_count, UINT64_MAX, flags) || header.source != from.rank.value ||
       (wire::payload_on_rail(header) > payload_bytes_max(from, header.kind) && !is_self(from.rank))) {
     abort(1, "a damaged frame arrived; the shared memory of a peer was overwritten");
@@ -165,6 +165,7 @@ void EngineImpl::renew(Peer& from, Message& m, const FrameHeader& header, Bytes 
                        PeerLog* log) {
   forget_unlogged(from, m);
   from.in.receiving.erase(name_of(header));
+  give_up_fetch(m);
   if (m.needs_log) --from.in.log_references;
   m.header = header;
   m.arrived = 0;
@@ -200,7 +201,8 @@ void EngineImpl::classify(Peer& from, Message& m, Bytes payload, const segment::
   } else {
     m.payload = taking_from_log_ ? Message::Payload::remote_log : Message::Payload::at_sender;
   }
-  if (job.logging && (m.payload == Message::Payload::exposed || (m.payload == Message::Payload::at_sender && !logged))) {
+  const bool in_log = logged && !(m.header.flags & wire::flag_ahead);
+  if (job.logging && (m.payload == Message::Payload::exposed || (m.payload == Message::Payload::at_sender && !in_log))) {
     from.in.unlogged.emplace(name_of(m.header), &m);
   }
   m.needs_log = m.payload != Message::Payload::held && logged;

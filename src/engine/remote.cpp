@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "base/streaming_copy.hpp"
 #include "engine/engine_impl.hpp"
 
 namespace hf::engine {
@@ -61,6 +62,28 @@ bool EngineImpl::offer_rail(Peer& to, const FrameHeader& header, const Payload& 
     pieces_.emplace_back(packed_);
   }
   return rail_->send(to.rank, header, pieces_.empty() ? lasting_ : pieces_, lasting_);
+}
+
+// As send_logged, but the log, in which nobody reads soon, is filled while the message is on its way. If we die before it is
+// published, our next incarnation sends the message again, and the receiver takes it then (renew). docs/tcp.md.
+void EngineImpl::send_ahead(Peer& to, SendOperation& op, const FrameHeader& header) {
+  const int stream = to.rank.value;
+  places_.clear();
+  segment::Record record = log_->append(stream, header, [this](std::uint64_t, MutableBytes out) { places_.push_back(out); });
+  HF_CHECK(protocol.gate().offer(header.kind, 0));
+  const bool offered = offer_record(to, record, &op.source, wire::flag_ahead);
+  point("send.ahead");
+  const std::byte* from = op.source.data;
+  for (MutableBytes place : places_) {
+    streaming_copy(place.data(), from, place.size());
+    from += place.size();
+  }
+  point("send.logged");
+  log_->publish(stream);
+  point("send.published");
+  count_logged(header.length);
+  await_match(to, op);
+  if (offered) to.out.sent = log_->appended(stream);
 }
 
 void EngineImpl::poll_rail() {

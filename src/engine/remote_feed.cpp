@@ -114,6 +114,13 @@ void EngineImpl::fetch(Message& m) {
   fetches_[remote_log_->fetch(stream, m.header.position, chunk, m.arrived, m.wanted - m.arrived)] = &m;
 }
 
+void EngineImpl::give_up_fetch(const Message& m) {
+  auto it = std::ranges::find(fetches_, &m, [](const auto& fetch) { return fetch.second; });
+  if (it == fetches_.end()) return;
+  remote_log_->cancel(it->first);
+  fetches_.erase(it);
+}
+
 // The channel is gone: what was being sent over it is taken from the sender's log instead.
 void EngineImpl::fetch_what_was_coming(Peer& from) {
   rail_->unplace(from.rank);  // from here on the log fills that place
@@ -129,6 +136,11 @@ void EngineImpl::on_fetched(const RemoteAnswer& answer) {
   auto it = fetches_.find(answer.id);
   if (it == fetches_.end()) return;
   Message& m = *it->second;
+  if (answer.absent && (m.header.flags & wire::flag_ahead)) {
+    fetches_.erase(it);
+    if (!answer.is_final) fetch(m);  // it is being logged
+    return;                          // else it comes again from the sender's next incarnation
+  }
   if (answer.absent || answer.damaged || answer.offset != m.arrived) {
     abort(1, "the log of a peer on another node does not hold a message that it announced");
   }

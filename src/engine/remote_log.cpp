@@ -414,6 +414,7 @@ bool RemoteLog::Impl::take_bytes(Bytes body, Question& question, RemoteAnswer& a
       std::min<std::uint64_t>(question.length - question.received, wire::log_fetch_bytes_max);
   if (head.flags == 0 && head.length != wanted) return false;
   answer.kind = RemoteAnswer::bytes;
+  answer.is_final = head.flags & wire::log_final;
   answer.absent = head.flags & wire::log_absent;
   answer.damaged = head.flags & wire::log_damaged;
   answer.offset = head.offset;

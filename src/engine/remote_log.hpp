@@ -42,12 +42,12 @@ struct RemoteAnswer {
     stranger,  // what answers at an agent's address does not know the job's key: `reason` is a line for the user
   } kind{};
   std::uint64_t id = 0;      // of the question
-  bool absent = false;       // no such incarnation there (yet), or no such record: ask again later, or never
+  bool absent = false;       // no such incarnation there (yet), or no such record: ask again later, or never when it is final
   bool damaged = false;      // the log, or the answer, is not what it should be
+  bool is_final = false;     // the incarnation is dead or finished: nothing is published any more
   // records
   std::uint64_t next = 0;       // position to go on from
   std::uint64_t published = 0;  // end of the stream when it was read
-  bool is_final = false;        // that end is final: the incarnation is dead or finished
   std::span<const RemoteRecord> run;      // valid, as the payloads, until the next poll()
   // bytes
   std::uint64_t offset = 0;

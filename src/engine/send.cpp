@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
-#include "base/streaming_copy.hpp"
 #include "engine/engine_impl.hpp"
 
 namespace hf::engine {
@@ -85,12 +84,9 @@ void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
   if (header.length > eager_bytes_max(to)) header.kind = FrameKind::rendezvous;
   bool nothing_waits = to.out.sent == log_->appended(stream) && to.out.queue.empty();
   if (nothing_waits && may_expose(to, op) && ensure_open(to)) return send_exposed(to, op, header);
-  // Over a network it leaves from the program's buffer as long as that is at hand: nobody reads the log soon.
-  const bool apart = !to.local && op.source.data;
-  segment::Record record = log_->append(stream, header, [&op, apart](std::uint64_t offset, MutableBytes out) {
-    if (apart) streaming_copy(out.data(), op.source.data + offset, out.size());
-    else fill_from(op.source, offset, out);
-  });
+  if (nothing_waits && leaves_ahead(to, op) && ensure_open(to)) return send_ahead(to, op, header);
+  auto fill = [&op](std::uint64_t offset, MutableBytes out) { fill_from(op.source, offset, out); };
+  segment::Record record = log_->append(stream, header, fill);
   // Level `process`: every determinant was stored when it arose, so that the gate is open (design section 5).
   HF_CHECK(protocol.gate().offer(header.kind, 0));
   point("send.logged");
@@ -118,9 +114,10 @@ void EngineImpl::send_unlogged(Peer& to, SendOperation& op, const FrameHeader& h
 }
 
 // Offers a record of the own log. `source`: its payload while it is still at hand, else it is read from the log.
-bool EngineImpl::offer_record(Peer& to, const segment::Record& record, const Source* source) {
+bool EngineImpl::offer_record(Peer& to, const segment::Record& record, const Source* source, std::uint8_t flags) {
   FrameHeader h = record.header;
   h.check = 0;
+  h.flags |= flags;
   if (h.kind == FrameKind::eager && !has_credit(to, h.length)) h.kind = FrameKind::rendezvous;
   if (h.kind == FrameKind::rendezvous || !to.local) h.offset = record.chunk;
   bool at_hand = source && source->data;

@@ -22,10 +22,12 @@ enum FrameFlags : std::uint8_t {
   flag_numbered = 2,     // a collective's message: taken by number, not by tag
   flag_logged = 4,       // the payload is in the sender's log, at record `position`
   flag_exposed = 8,      // rendezvous on shared memory: an Exposed follows
+  flag_ahead = 16,       // logged, over a network: sent before the record was published; its sender may die before it is
 };
 
 inline constexpr std::uint8_t flags_anywhere = flag_synchronous | flag_numbered | flag_logged;
 inline constexpr std::uint8_t flags_on_shared_memory = flags_anywhere | flag_exposed;
+inline constexpr std::uint8_t flags_on_network = flags_anywhere | flag_ahead;
 
 struct FrameHeader {
   FrameKind kind{};

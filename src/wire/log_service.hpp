@@ -56,8 +56,8 @@ static_assert(sizeof(FetchRequest) == 40);
 
 enum LogAnswerFlags : std::uint32_t {
   log_final = 1,    // the incarnation is dead or finished: nothing is published beyond `published` any more
-  log_absent = 2,   // there is no such incarnation on this node (yet), or no such record
-  log_damaged = 4,  // the log ends in something that is not a record
+  log_absent = 2,   // there is no such incarnation on this node (yet), or the record asked for is not published (yet)
+  log_damaged = 4,  // the log holds something there that is not a record, or not the one asked for
 };
 inline constexpr std::uint32_t log_answer_flags = log_final | log_absent | log_damaged;
 

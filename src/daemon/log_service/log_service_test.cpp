@@ -253,6 +253,30 @@ TEST(LogService, WaitsForWhatIsNotThereYet) {
   EXPECT_TRUE(answer.is_final && answer.run.empty() && answer.next == answer.published);
 }
 
+// A record that its sender may still publish, one that it never will, one that is there, and a place where none begins.
+TEST(LogService, TellsWhetherARecordMayStillCome) {
+  Job job;
+  std::mt19937 random(7);
+  FakeRank& rank = job.provider.add(1, 0);
+  rank.append(random, 0, 5000);
+  rank.writer.publish(0);
+  rank.append(random, 0, 5000);
+  const auto there = rank.sent[0][0], coming = rank.sent[0][1];
+  auto asked = [&job](std::uint64_t position, segment::ChunkId chunk) {
+    RemoteAnswer answer;
+    job.client.fetch(stream_of(1), position, chunk, 0, 5000);
+    EXPECT_TRUE(job.next(answer) && answer.last);
+    return std::array{answer.absent, answer.is_final, answer.damaged};
+  };
+  const std::array found{false, false, false}, later{true, false, false}, never{true, true, false}, damaged{false, false, true};
+  EXPECT_EQ(asked(there.header.position, there.chunk), found);
+  EXPECT_EQ(asked(coming.header.position, coming.chunk), later);
+  EXPECT_EQ(asked(there.header.position + 64, there.chunk), damaged);
+  rank.is_final = true;
+  EXPECT_EQ(asked(coming.header.position, coming.chunk), never);
+  EXPECT_EQ(asked(there.header.position, there.chunk), found);
+}
+
 TEST(LogService, ManyQuestionsAtOnceAndCancelledOnes) {
   Job job;
   std::mt19937 random(5);

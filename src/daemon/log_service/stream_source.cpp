@@ -47,14 +47,16 @@ struct StreamSource::Collected {
   std::size_t bytes = 0;
 };
 
+bool StreamSource::is_final(std::int32_t source, std::uint32_t incarnation) {
+  return source >= 0 && source < ranks_ && provider_.is_final(Rank{source}, Incarnation{incarnation});
+}
+
 bool StreamSource::read(const wire::ReadRequest& request, AnswerBody& body) {
   body.heads.clear();
   body.pieces.clear();
   wire::RecordsAnswer answer{.next = request.position};
   // Before the stream's end is looked at: what is published afterwards by one who lives is no end.
-  bool is_final = request.source >= 0 && request.source < ranks_ &&
-                  provider_.is_final(Rank{request.source}, Incarnation{request.incarnation});
-  if (is_final) answer.flags |= wire::log_final;
+  if (is_final(request.source, request.incarnation)) answer.flags |= wire::log_final;
 
   Collected found{.bytes = sizeof(answer)};
   body.heads.resize(sizeof(answer));
@@ -119,9 +121,12 @@ void StreamSource::fetch(const wire::FetchRequest& request, AnswerBody& body) {
   body.pieces.clear();
   wire::BytesAnswer answer{.offset = request.offset, .flags = wire::log_absent};
   std::vector<Bytes> payload;
+  // Before the stream's end is looked at, as above.
+  if (is_final(request.source, request.incarnation)) answer.flags |= wire::log_final;
   if (Log* log = log_of(request.source, request.incarnation, request.destination)) {
     segment::LogReader reader(*log, log->control.stream(request.destination),
                               static_cast<std::uint32_t>(request.destination), ranks_);
+    const bool published = request.position < reader.published();  // now: it may be at any moment
     if (fetched_.size() >= readers_max) fetched_.clear();
     std::optional<segment::Record>& record = fetched_[{log->rank, log->incarnation, request.destination}];
     if (!record || record->position.value != request.position || record->chunk != request.chunk) {
@@ -134,6 +139,7 @@ void StreamSource::fetch(const wire::FetchRequest& request, AnswerBody& body) {
       answer.length = request.length;
     } else {
       payload.clear();
+      if (published) answer.flags = wire::log_damaged;
     }
   }
   ByteWriter(body.heads).put(answer);

@@ -41,6 +41,7 @@ class StreamSource {
 
   struct Collected;
   void collect(Log& log, const wire::ReadRequest& request, wire::RecordsAnswer& answer, AnswerBody& body, Collected& found);
+  bool is_final(std::int32_t source, std::uint32_t incarnation);
   Log* log_of(std::int32_t source, std::uint32_t incarnation, std::int32_t destination);
   segment::LogReader& reader_at(Log& log, std::int32_t destination, std::uint64_t position);
 

@@ -162,7 +162,7 @@ bool TcpRail::Impl::take_frame(Event& event) {
   wire::FrameHeader header;
   std::memcpy(&header, bytes.data(), header_bytes);
   std::uint64_t payload = wire::payload_on_rail(header);
-  if (!wire::plausible(header, options_.rank_count, UINT64_MAX) || header.source != c.peer.value ||
+  if (!wire::plausible(header, options_.rank_count, UINT64_MAX, wire::flags_on_network) || header.source != c.peer.value ||
       payload > options_.payload_bytes_max) {
     violation(c, header);
     return take_event(event);
