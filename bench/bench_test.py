@@ -30,7 +30,7 @@ class Budgets(unittest.TestCase):
                 continue
             for job in one.jobs:
                 sent = sum(self.bytes_of(one, word) for word in job if ":" in word)
-                self.assertLess(sent, series.READY_BYTES, (one.name, job))
+                self.assertLess(sent, one.ready_bytes, (one.name, job))
 
     def bytes_of(self, one, word):
         fields = word.split(":")

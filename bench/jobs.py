@@ -21,7 +21,7 @@ def run_series(series, jobs, competitor, work, given_up=()):
         report = work / "report.json" if competitor.mpi.name == "holdfast" else None
         if report:
             report.unlink(missing_ok=True)
-        command = competitor.command(series.ranks, series.rail, program, arguments, series.holdfast_options, report)
+        command = competitor.command(series.ranks, series.rail, program, arguments, series.options(), report)
         done = commands.run(command, competitor.environment(series.rail), LIMIT_S)
         points = {label: float(value) for label, value in POINT.findall(done.out)}
         if done.code != 0 or not points:

@@ -5,7 +5,7 @@ import json
 from statistics import median
 
 from competitors import PEERS
-from series import HIGHER, NONE_TO_BEST, PESSIMIST_TO_BEST, PESSIMIST_TO_NONE, READY_BYTES
+from series import HIGHER, NONE_TO_BEST, PESSIMIST_TO_BEST, PESSIMIST_TO_NONE, READY_BYTES, all_series
 
 DISK = "disk"
 
@@ -77,14 +77,14 @@ def failures(rounds):
 
 def logged(rounds):
     """Series -> bytes and determinants of one round with pessimist, and what was unprotected in all of them."""
-    found = {}
+    found, ready = {}, {series.name: series.ready_bytes for series in all_series()}
     for r in rounds:
         outcome = r["outcomes"].get("pessimist", {})
         if "bytes_logged" in outcome:
             one = found.setdefault(r["series"], {"bytes_unprotected": 0})
             one.update({k: outcome[k] for k in ("bytes_logged", "determinants", "log_of_a_rank_max")})
             one["bytes_unprotected"] += outcome["bytes_unprotected"]
-            one["past_ready_log"] = outcome["log_of_a_rank_max"] > READY_BYTES
+            one["past_ready_log"] = outcome["log_of_a_rank_max"] > ready.get(r["series"], READY_BYTES)
     return found
 
 

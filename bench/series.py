@@ -1,12 +1,15 @@
 """What is measured: a table of series, each one or several jobs of a program of bench/programs or examples/.
 
-The bytes that a rank sends in one job stay below the part of its log that is ready at once (READY_BYTES), so that no sample
-pays for a log that has run out; `past_log` alone goes past it, on purpose."""
+The bytes that a rank sends in one job stay below the part of its log that is ready at once (Series.ready_bytes, an option where
+it is not the default), so that no sample pays for a log that has run out; `past_log` alone goes past it, on purpose."""
 
 from dataclasses import dataclass
 
 READY_BYTES = 32 << 20
 BUDGET = 26 << 20  # of a sender; the rest is left for words among ranks and MPI's own messages
+# Between two ranks more is made ready: with 26 MiB a job of large messages takes some milliseconds, and its value varies by two.
+LONG_READY_BYTES = 256 << 20
+LONG_BUDGET = 208 << 20
 RECORD_HEAD, RECORD_ALIGN = 56, 64
 
 SHM, TCP = "shm", "tcp"
@@ -39,8 +42,13 @@ class Series:
     example: bool = False
     competitors: tuple = None   # default: all
     holdfast_options: tuple = ()
+    ready_bytes: int = READY_BYTES  # of the log: a rank sends less in a job
     disk_mebibytes: int = 0     # the disk's own rate is measured in every round too
     quick: tuple = None         # jobs of --quick
+
+    def options(self):
+        ready = () if self.ready_bytes == READY_BYTES else ("--log-ready", f"{self.ready_bytes >> 20}M")
+        return (*ready, *self.holdfast_options)
 
 
 def record(size):
@@ -52,12 +60,12 @@ def trips(size, budget, most=20000):
     return max(4, min(most, budget // record(size)))
 
 
-def ping_pong(sizes, budget=BUDGET // 2):
+def ping_pong(sizes, budget=LONG_BUDGET // 2):
     share = budget // len(sizes)
     return tuple(f"{size}:{trips(size, share)}" for size in sizes)
 
 
-def windows(size, budget=BUDGET, window=None, warm_up=2):
+def windows(size, budget=LONG_BUDGET, window=None, warm_up=2):
     window = window or max(1, min(64, (2 << 20) // size))
     return f"{size}:{window}:{max(warm_up + 1, trips(size, budget, most=300000) // window)}:{warm_up}"
 
@@ -81,21 +89,25 @@ def collective(name, size, ranks, share, most=5000):
 LARGE = ("65536", "262144", "1048576", "4194304")
 
 
+def pair(name, rail, *arguments, **words):
+    return Series(name, 2, rail, *arguments, ready_bytes=LONG_READY_BYTES, **words)
+
+
 def point_to_point(rail):
-    yield Series(f"latency.{rail}", 2, rail, "us", LOWER, "pingpong",
+    yield pair(f"latency.{rail}", rail, "us", LOWER, "pingpong",
                  goals=(Goal(NONE_TO_BEST, 1.0 if rail == SHM else 0.7), Goal(PESSIMIST_TO_NONE, 1.05, ("8",), slack=0.008)),
                  jobs=(ping_pong((8, 64)), ping_pong((512, 4096)), ping_pong((16384, 65536))), quick=(("8:2000",),))
-    yield Series(f"latency_any_source.{rail}", 2, rail, "us", LOWER, "pingpong",
+    yield pair(f"latency_any_source.{rail}", rail, "us", LOWER, "pingpong",
                  goals=(Goal(PESSIMIST_TO_NONE, 1.1),), jobs=(("any", *ping_pong((8, 512, 4096))),), quick=(("any", "8:1000"),))
-    yield Series(f"bandwidth.{rail}", 2, rail, "MB/s", HIGHER, "stream",
+    yield pair(f"bandwidth.{rail}", rail, "MB/s", HIGHER, "stream",
                  goals=(Goal(NONE_TO_BEST, 1.0), Goal(PESSIMIST_TO_BEST, 1.0, LARGE),
                         Goal(PESSIMIST_TO_NONE, 0.35 if rail == SHM else 0.9, LARGE)),
-                 jobs=((windows(4096, BUDGET // 2), windows(16384, BUDGET // 2)),
+                 jobs=((windows(4096, LONG_BUDGET // 2), windows(16384, LONG_BUDGET // 2)),
                        *((windows(int(size)),) for size in LARGE)),
                  quick=((windows(65536, 4 << 20), windows(1 << 20, 16 << 20)),))
-    yield Series(f"message_rate.{rail}", 2, rail, "million/s", HIGHER, "stream", goals=(Goal(NONE_TO_BEST, 1.0),),
+    yield pair(f"message_rate.{rail}", rail, "million/s", HIGHER, "stream", goals=(Goal(NONE_TO_BEST, 1.0),),
                  jobs=(("rate", windows(8)),), quick=(("rate", windows(8, 1 << 20)),))
-    yield Series(f"message_rate_any_source.{rail}", 2, rail, "million/s", HIGHER, "stream",
+    yield pair(f"message_rate_any_source.{rail}", rail, "million/s", HIGHER, "stream",
                  jobs=(("rate", "any", windows(8)),), quick=(("rate", "any", windows(8, 1 << 19)),))
 
 

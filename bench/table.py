@@ -101,7 +101,7 @@ def logs(rounds):
            f"{sum(o['bytes_unprotected'] for o in of.values())} bytes.")
     past = [series for series, one in of.items() if one["past_ready_log"]]
     if past:
-        yield "Past the ready log (a rank logs more than 32 MiB in a job): " + ", ".join(past) + "."
+        yield "Past the ready log: " + ", ".join(past) + "."
 
 
 def as_text(entry):
