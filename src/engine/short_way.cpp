@@ -16,21 +16,25 @@ bool EngineImpl::send_at_once(SendOperation& op) {
   const segment::Inbound& progress = to.newest_log->control().inbound(job.self);
   if (!to.out.ring.has_room(FrameKind::eager, n, progress, incarnation)) return false;
   const int stream = to.rank.value;
+  if (job.logging && (to.out.sent != log_->appended(stream) || !log_->fits(stream, n))) return false;
   FrameHeader header = header_of(op);
   if (job.logging) {
     header.flags |= wire::flag_logged;
-    if (to.out.sent != log_->appended(stream)) return false;
-    if (!log_->append_at_once(stream, header, op.source.data)) return false;
+    header.position = log_->appended(stream);
     HF_CHECK(protocol.gate().offer(FrameKind::eager, 0));
+  }
+  to.out.ring.put(header, [&op](MutableBytes out) { copy_short(out.data(), op.source.data, out.size()); });
+  point("send.offered");
+  wake(to);
+  // Logged while it is on its way. If we die before, our next incarnation sends it again, and a receiver that has it drops that.
+  if (job.logging) {
+    log_->append_at_once(stream, header, op.source.data);
     point("send.logged");
     log_->publish(stream);
     point("send.published");
     count_logged(n);
     to.out.sent = log_->appended(stream);
   }
-  to.out.ring.put(header, [&op](MutableBytes out) { copy_short(out.data(), op.source.data, out.size()); });
-  point("send.offered");
-  wake(to);
   to.out.eager_bytes += n;
   count_sent(n);
   op.complete = true;

@@ -44,16 +44,17 @@ class LogWriter : public SegmentMap {
     fill_record(stream, header, fill);
     return record;
   }
-  // The same for a payload at hand, when the record fits what is left of the stream's chunk. False: nothing was written.
-  [[gnu::always_inline]] bool append_at_once(int stream, wire::FrameHeader& header, const std::byte* payload) {
+  // The same for a payload at hand and a record that fits what is left of the stream's chunk.
+  bool fits(int stream, std::uint64_t payload_bytes) const {
+    return padded(sizeof(wire::FrameHeader) + payload_bytes) <= streams_[static_cast<std::size_t>(stream)].room;
+  }
+  [[gnu::always_inline]] void append_at_once(int stream, wire::FrameHeader& header, const std::byte* payload) {
     Stream& s = streams_[static_cast<std::size_t>(stream)];
     std::uint64_t bytes = padded(sizeof(header) + header.length);
-    if (bytes > s.room) return false;
     announce_early(stream, bytes);
     write_header(s, header);
     copy_short(s.at, payload, header.length);
     end_whole(s, bytes);
-    return true;
   }
   // Its two halves; nothing may come between them in this stream.
   Record begin(int stream, wire::FrameHeader& header);

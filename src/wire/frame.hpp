@@ -65,12 +65,13 @@ constexpr std::uint64_t payload_in_log(const FrameHeader& h) {
 // Structural validity of a header from a peer or a file: known kind and flags, length within `payload_max`, source in range.
 bool plausible(const FrameHeader& header, int rank_count, std::uint64_t payload_max, std::uint8_t flags_allowed = flags_anywhere);
 
-// The check word: all fields but `check`.
+// The check word: all fields but `check`, each times an odd number of its own, so that the products do not wait for each other.
 inline std::uint16_t fold(const FrameHeader& h) {
   std::uint64_t x = static_cast<std::uint64_t>(h.kind) | std::uint64_t{h.flags} << 8 | std::uint64_t{h.incarnation} << 16;
-  auto mix = [&x](std::uint64_t v) { x = (x ^ v) * 0x9e3779b97f4a7c15u, x ^= x >> 29; };
-  mix(static_cast<std::uint32_t>(h.source) | static_cast<std::uint64_t>(static_cast<std::uint32_t>(h.tag)) << 32);
-  mix(h.context), mix(h.sequence), mix(h.length), mix(h.offset), mix(h.position);
+  std::uint64_t y = static_cast<std::uint32_t>(h.source) | static_cast<std::uint64_t>(static_cast<std::uint32_t>(h.tag)) << 32;
+  x = x * 0x9e3779b97f4a7c15u + y * 0xc2b2ae3d27d4eb4fu + h.context * 0x165667b19e3779f9u + h.sequence * 0xd6e8feb86659fd93u +
+      h.length * 0xa0761d6478bd642fu + h.offset * 0xe7037ed1a0b428dbu + h.position * 0x8ebc6af09c88c6e3u;
+  x = (x ^ x >> 32) * 0x9e3779b97f4a7c15u;
   return static_cast<std::uint16_t>(x >> 48) | 1;  // never 0: a zero page is never a record
 }
 

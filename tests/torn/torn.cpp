@@ -149,7 +149,8 @@ void append_record(Memory& m, std::uint64_t sequence, std::uint64_t length) {
 
 void append_at_once(Memory& m, std::uint64_t sequence, std::uint64_t length) {
   wire::FrameHeader h = logged_header(sequence, length);
-  if (!m.log.append_at_once(to_reader, h, content.data())) ::_exit(3);
+  if (!m.log.fits(to_reader, length)) ::_exit(3);
+  m.log.append_at_once(to_reader, h, content.data());
   m.log.publish(to_reader);
 }
 
