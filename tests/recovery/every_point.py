@@ -3,7 +3,7 @@ kill:rank=R,point=NAME:N until the rank passes that point less often. Every run 
 point must have been met by a kill (on one node those that exist there).
 
     every_point.py --build build --program PROGRAM [--ranks 2] [--nodes 1] [--large-messages direct] [--eager-limit 64K]
-                   [--point NAME] [--rank R --pass N]
+                   [--through WRAPPER] [--point NAME] [--rank R --pass N]
 """
 
 import argparse
@@ -29,6 +29,8 @@ ANNOUNCED = {"rendezvous.announced", "rendezvous.seen", "rendezvous.matched"}
 def not_passed(options):
     if options.nodes > 1:
         return EXPOSED if options.eager_limit == "64K" else EXPOSED | ANNOUNCED | ASKED
+    if options.through:  # announced, and then taken from the log
+        return AHEAD | ASKED | IN_PIECES
     return AHEAD | ASKED if options.large_messages == "direct" else AHEAD | ASKED | IN_PIECES | EXPOSED
 
 
@@ -42,6 +44,7 @@ def points():
 class Walk:
     def __init__(self, options):
         self.options = options
+        self.program = [options.through, options.program] if options.through else [options.program]
         self.runs = self.kills = self.failures = 0
         self.reference = self.job()
         problem = jobs.complaint(self.reference, self.reference.stdout)
@@ -49,7 +52,7 @@ class Walk:
             sys.exit(f"undisturbed run: {problem or 'printed nothing'}\n{self.reference.stderr}")
 
     def job(self, **words):
-        return jobs.run(self.options.build, self.options.ranks, [self.options.program], nodes=self.options.nodes,
+        return jobs.run(self.options.build, self.options.ranks, self.program, nodes=self.options.nodes,
                         options=["--large-messages", self.options.large_messages, "--eager-limit", self.options.eager_limit],
                         **words)
 
@@ -65,7 +68,8 @@ class Walk:
         print(f"FAILED: rank {rank} killed at pass {number} of {point}: {problem}")
         print(f"  repeat:  {sys.executable} {os.path.relpath(__file__)} --build {self.options.build} --ranks {self.options.ranks} "
               f"--nodes {self.options.nodes} --large-messages {self.options.large_messages} "
-              f"--eager-limit {self.options.eager_limit} --point {point} --rank {rank} --pass {number} --program {self.options.program}")
+              f"--eager-limit {self.options.eager_limit} --point {point} --rank {rank} --pass {number} --program {self.options.program}"
+              + (f" --through {self.options.through}" if self.options.through else ""))
         print(f"  the job: {outcome.shell_line()}")
         for line in outcome.stderr.strip().splitlines()[-8:]:
             print(f"  | {line[:300]}")
@@ -97,6 +101,7 @@ def main():
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--large-messages", default="direct")
     parser.add_argument("--eager-limit", choices=("64K", "1M"), default="64K")
+    parser.add_argument("--through", help="a program that runs the one that is named behind it")
     parser.add_argument("--point", default=None)
     parser.add_argument("--rank", type=int, default=None)
     parser.add_argument("--pass", dest="number", type=int, default=None)
