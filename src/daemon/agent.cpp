@@ -10,6 +10,7 @@
 
 #include <cerrno>
 
+#include "daemon/message_ways.hpp"
 #include "os/clock.hpp"
 #include "os/process.hpp"
 
@@ -107,7 +108,19 @@ void Agent::on_job(Bytes payload) {
   Ready ready;
   ready.node.address = ticket_.address;
   ready.node.log_port = log_listener_.port;
+  choose_ways(ready);
   head_->send(ControlKind::ready, ready);
+}
+
+// Whether receivers read the memory of senders of this node, or large messages are copied.
+void Agent::choose_ways(Ready& ready) {
+  if (job_.large_messages == LargeMessages::copied) direct_from_ = UINT64_MAX;
+  if (job_.large_messages != LargeMessages::measured || ranks_.size() < 2 || os::usable_cores() < 2) return;
+  auto rates = ways_of_this_machine(job_.protocol, cache_directory());
+  if (!rates) return;
+  ready.direct_from = direct_from_ = direct_from(*rates);
+  ready.direct = rates->direct.back();
+  ready.copied = rates->copied.back();
 }
 
 Result<> Agent::prepare() {

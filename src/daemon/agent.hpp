@@ -37,6 +37,7 @@ class Agent : private BootstrapOwner, private SegmentProvider {
   void on_frame(ControlKind kind, Bytes payload);
   void on_job(Bytes payload);
   Result<> prepare();
+  void choose_ways(Ready& ready);
   Result<> serve_logs();
   void on_head_gone();
   void on_board_change(Bytes payload);
@@ -102,6 +103,7 @@ class Agent : private BootstrapOwner, private SegmentProvider {
   Job job_;
   std::vector<wire::NodeEntry> nodes_;
   Board board_;
+  std::uint64_t direct_from_ = 0;  // Welcome::direct_from_bytes
   std::unique_ptr<SegmentStore> segments_;
   std::unique_ptr<LogServer> log_server_;
   InputKeeper input_;

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sched.h>
 #include <signal.h>
 
 #include "daemon/agent.hpp"
@@ -15,12 +14,6 @@ namespace {
 constexpr std::uint64_t held_bytes = 256 << 20;
 constexpr std::uint64_t eager_bytes_min = 64 << 10, credit_bytes_min = 256 << 10;
 constexpr std::uint64_t credit_in_messages = 4;  // of the largest size
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
 
 bool descends_from(pid_t process, pid_t ancestor) {
   for (int i = 0; i < 64 && process > 1; ++i) {
@@ -83,10 +76,10 @@ wire::Welcome Agent::welcome(int number) {
   out.node_count = job_.node_count;
   out.app_number = job_.program_of(number);
   out.protocol = job_.protocol;
-  out.large_messages = job_.large_messages;
+  out.direct_from_bytes = direct_from_;
   out.rule_count = static_cast<std::uint32_t>(job_.collective_rules.size());
   out.divergence_is_fatal = job_.divergence_is_fatal;
-  out.oversubscribed = job_.rank_count() > usable_cores();  // the nodes of a job are on one machine
+  out.oversubscribed = job_.rank_count() > os::usable_cores();  // the nodes of a job are on one machine
   out.log_ready_bytes = rank.incarnation == 0 ? job_.log_ready_bytes : 0;  // a new incarnation is to begin at once
   out.log_segment_bytes = segments_->limits().segment_bytes;
   const std::uint64_t share = held_bytes / credit_in_messages / static_cast<std::uint64_t>(job_.rank_count());

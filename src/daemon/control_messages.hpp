@@ -61,6 +61,9 @@ struct EndJob {
 };
 struct Ready {
   wire::NodeEntry node;
+  // What was measured of large messages inside the node, 1 MiB: GB/s (message_ways.hpp). 0: nothing was.
+  std::uint64_t direct_from = 0;
+  double direct = 0, copied = 0;
 };
 enum class OutputStream : std::uint32_t { out = 0, error = 1 };
 struct OutputHead {

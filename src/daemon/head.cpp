@@ -159,6 +159,11 @@ void Head::on_ready(int node, Bytes payload) {
   Ready ready;
   if (!read_struct(payload, ready)) return;
   nodes_[static_cast<std::size_t>(node)] = ready.node;
+  if (options_.verbose && ready.copied > 0) {
+    std::string from = ready.direct_from == UINT64_MAX ? "not" : fmt::format("from {} KiB on", ready.direct_from >> 10);
+    output_.say(fmt::format("node {}: large messages are {} read out of the sender's memory ({:.1f} GB/s at 1 MiB; copied {:.1f})", node,
+                            from, ready.direct, ready.copied));
+  }
   if (++ready_ != job_.node_count || ending_) return;
   agents_.send_all_bytes(ControlKind::nodes, std::as_bytes(std::span(nodes_)));
   input_.start();

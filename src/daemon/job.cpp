@@ -87,7 +87,7 @@ bool decode(Bytes bytes, Job& job) {
   }
   job.node_count = in.get<int>();
   job.protocol = in.get<wire::Protocol>();
-  job.large_messages = in.get<wire::LargeMessages>();
+  job.large_messages = in.get<LargeMessages>();
   job.eager_bytes = in.get<std::uint64_t>();
   job.divergence_is_fatal = in.get<bool>();
   job.restarts_max = in.get<int>();

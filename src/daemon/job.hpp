@@ -18,11 +18,14 @@ struct Program {
   std::string working_directory;         // absolute
 };
 
+// Payloads too large for a frame inside a node: as Welcome::direct_from_bytes, of which these are the extremes.
+enum class LargeMessages : std::uint32_t { measured = 0, direct, copied };
+
 struct Job {
   std::vector<Program> programs;
   int node_count = 1;
   wire::Protocol protocol = wire::Protocol::pessimist;
-  wire::LargeMessages large_messages = wire::LargeMessages::direct;
+  LargeMessages large_messages = LargeMessages::measured;
   std::uint64_t eager_bytes = 1 << 20;  // between nodes, larger payloads are announced first; lower with many ranks
   bool divergence_is_fatal = true;
   int restarts_max = 20;               // per rank

@@ -28,7 +28,7 @@ struct Section {
 struct Whole {
   Words set_everywhere;
   int nodes = 1;
-  std::string protocol = "pessimist", level = "process", on_divergence = "end", large_messages = "direct";
+  std::string protocol = "pessimist", level = "process", on_divergence = "end", large_messages = "auto";
   std::string log_memory, log_disk, log_ready = "32M", log_directory, eager_limit;
   int restarts = 20;
   Words inject, collective;
@@ -76,7 +76,7 @@ void declare_whole(CLI::App& app, Whole& whole) {
   app.add_option("--log-disk", whole.log_disk, "disk for a rank's message log beyond that (default: what is free)");
   app.add_option("--log-dir", whole.log_directory, "where that is (default: $TMPDIR or /var/tmp)");
   app.add_option("--large-messages", whole.large_messages,
-                 "direct (default) or copied: whether a receiver on the same node reads the sender's memory");
+                 "auto (default: what is faster here), direct or copied: whether a receiver on the same node reads the sender's memory");
   app.add_option("--eager-limit", whole.eager_limit,
                  "between nodes, larger messages are announced first and sent when they are received (default 1M)");
   repeatable(app.add_option("--collective", whole.collective, "NAME=ALGORITHM: the one that all calls of a collective take"));
@@ -233,10 +233,12 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
   } else if (whole.protocol != "pessimist") {
     return usage(fmt::format("--protocol {}: none or pessimist", whole.protocol));
   }
-  if (whole.large_messages == "copied") {
-    job.large_messages = wire::LargeMessages::copied;
-  } else if (whole.large_messages != "direct") {
-    return usage(fmt::format("--large-messages {}: direct or copied", whole.large_messages));
+  if (whole.large_messages == "direct") {
+    job.large_messages = LargeMessages::direct;
+  } else if (whole.large_messages == "copied") {
+    job.large_messages = LargeMessages::copied;
+  } else if (whole.large_messages != "auto") {
+    return usage(fmt::format("--large-messages {}: auto, direct or copied", whole.large_messages));
   }
   if (Result<> read = read_collective_rules(whole.collectives, whole.collective, job.collective_rules); !read) {
     return usage(read.error().text);

@@ -151,7 +151,7 @@ class EngineImpl {
   // direct.cpp
   void publish_memory();
   bool may_expose(const Peer& to, const SendOperation& op) const {
-    return direct_ && to.local && op.source.data && op.source.bytes > eager_bytes_max(to);
+    return to.local && op.source.bytes > eager_bytes_max(to) && op.source.bytes >= direct_from_ && op.source.data;
   }
   void send_exposed(Peer& peer, SendOperation& op, FrameHeader header);
   void await_reader(const Peer& peer, const SendOperation& op) const;
@@ -348,7 +348,7 @@ class EngineImpl {
   bool spins_ = true;
   unsigned long_waits_ = 0;  // that did not end while spinning
   bool caught_up_ = true;
-  bool direct_ = true;  // large payloads inside the node are read out of the sender's buffer
+  std::uint64_t direct_from_ = 0;  // from this size on large payloads inside the node are read out of the sender's buffer
   bool in_frame_ = false;  // a frame of a ring is being handled
   os::MemoryCookie cookie_;
   segment::Exposures exposures_;

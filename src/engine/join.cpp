@@ -53,8 +53,8 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   header.rank = w.rank;
   header.rank_count = w.rank_count;
   header.incarnation = w.incarnation;
-  direct_ = w.large_messages == wire::LargeMessages::direct;
-  if (direct_) publish_memory();
+  direct_from_ = w.direct_from_bytes;
+  if (direct_from_ != UINT64_MAX) publish_memory();
   segment::store_release(header.magic, segment::control_magic);
   ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
   log_ = std::make_unique<segment::LogWriter>(control, [this] { return new_log_segment(); });

@@ -46,6 +46,7 @@ void end_all_children();
 // True while the group has a member (a zombie counts).
 bool group_exists(pid_t group);
 pid_t parent_of(pid_t pid);           // 0 when gone
+int usable_cores();                   // that this process may run on
 std::string signal_name(int signal);  // "SIGKILL"
 
 // Finds `name` as execvp would; with a slash relative to `directory` (empty: the current one). Error code ENOENT or

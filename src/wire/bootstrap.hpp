@@ -49,9 +49,6 @@ struct Hello {
 };
 
 enum class Protocol : std::uint32_t { none = 0, pessimist = 1 };
-// How payloads too large for a frame move inside a node: read by the receiver out of the sender's buffer, or copied through the
-// ring (none) and the log (pessimist).
-enum class LargeMessages : std::uint32_t { direct = 0, copied = 1 };
 
 struct Welcome {
   std::uint32_t version = bootstrap_version;
@@ -69,7 +66,9 @@ struct Welcome {
   std::uint64_t log_segment_bytes = 0;  // size of each log segment
   std::uint64_t eager_bytes = 0;        // between nodes, a payload up to this comes with its envelope
   std::uint64_t eager_credit_bytes = 0; // what a receiver holds at most, unexpected, from one peer
-  LargeMessages large_messages = LargeMessages::direct;
+  // Inside a node a payload of this size or more, too large for a frame of the ring, is read by the receiver out of the sender's
+  // buffer; a smaller one is copied, through the ring (none) or the log (pessimist).
+  std::uint64_t direct_from_bytes = 0;
   std::uint32_t rule_count = 0;         // that the user gave for collectives; at most collective_rules_max
   std::uint8_t job_key[32] = {};        // authenticates TCP connections of this job
   char inject[256] = {};                // a named injection point, NUL-terminated, empty: none ("NAME:N": kill oneself at the n-th pass)

@@ -53,7 +53,8 @@ class CommandLine(Case):
                             (("-n",), "needs a value"), (("-n", 2), "which program"), (("--protocol", "x", "ls"), "none or pessimist"),
                             (("--log-level", "node", "ls"), "not supported yet"), (("--log-memory", "x", "ls"), "not a size"),
                             (("--hostfile", "f", "ls"), "not supported yet"), (("--inject", "kill:rank=1,at=1s", "ls"), "no rank 1"),
-                            (("--nodes", 0, "ls"), "--nodes 0"), (("-n", 1, "ls", ":"), "which program")]:
+                            (("--large-messages", "x", "ls"), "auto, direct or copied"), (("--eager-limit", "x", "ls"), "not a size"),
+                            (("--eager-limit", 12, "ls"), "1K to 64M"), (("--nodes", 0, "ls"), "--nodes 0"), (("-n", 1, "ls", ":"), "which program")]:
             with self.subTest(words=words):
                 self.expect(2, *words, err=text)
                 self.assertEqual(len(self.err.splitlines()), 1, self.err)
