@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "os/memory_file.hpp"
 #include "segment/control.hpp"
 
 namespace hf::engine {
@@ -103,7 +104,8 @@ MutableBytes AgentLink::new_log_segment() {
   ByteReader in(answer->bytes);
   in.get<BootstrapKind>();
   auto info = in.get<wire::SegmentInfo>();
-  if (in.ok() && !info.on_disk) mapping->populate();  // one call instead of a fault for every page
+  if (in.ok() && info.on_disk) os::write_zeros(answer->fds[0].get(), info.bytes);
+  mapping->populate();  // one call instead of a fault for every page
   return mapping->release();
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -54,6 +55,14 @@ void give_back(int fd, std::uint64_t offset, std::uint64_t bytes) {
 
 // Not by mapping: a thread of low priority would hold the address space's lock, for which another waits that wants to fork.
 void touch(int fd, std::uint64_t bytes) { [[maybe_unused]] int done = ::fallocate(fd, 0, 0, static_cast<off_t>(bytes)); }
+
+void write_zeros(int fd, std::uint64_t bytes) {
+  static const std::array<std::byte, 1 << 20> zeros{};
+  for (std::uint64_t at = 0; at < bytes; at += zeros.size()) {
+    std::uint64_t n = std::min<std::uint64_t>(zeros.size(), bytes - at);
+    if (::pwrite(fd, zeros.data(), n, static_cast<off_t>(at)) != static_cast<ssize_t>(n)) return;
+  }
+}
 
 std::uint64_t physical_memory_bytes() {
   return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
