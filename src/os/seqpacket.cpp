@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -68,7 +69,11 @@ Result<> send_datagram(int fd, Bytes bytes, std::span<const int> fds) {
 
 Result<Datagram> receive_datagram(int fd) {
   Datagram out;
-  out.bytes.resize(datagram_bytes_max);
+  ssize_t size;
+  do {
+    size = ::recv(fd, nullptr, 0, MSG_PEEK | MSG_TRUNC);  // of the next one: room for the largest would have to be cleared each time
+  } while (size < 0 && errno == EINTR);
+  out.bytes.resize(std::clamp<std::size_t>(size < 0 ? 0 : static_cast<std::size_t>(size), 1, datagram_bytes_max));
   iovec piece{out.bytes.data(), out.bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * datagram_fds_max)];
   msghdr message{};

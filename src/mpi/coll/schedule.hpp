@@ -105,6 +105,7 @@ class Schedule final : public engine::Progressable {
 
  private:
   struct Block;
+  static constexpr std::size_t own_bytes = 1024;  // the steps of a call among few ranks
   struct Kept {
     Object* object;
     Kept* next;
@@ -139,9 +140,10 @@ class Schedule final : public engine::Progressable {
   Step* first_operation_ = nullptr;
   Step* last_operation_ = nullptr;
   Step* open_ = nullptr;          // first operation not known to be done
+  alignas(16) std::byte own_[own_bytes];  // before the first block
   Block* blocks_ = nullptr;       // newest first
-  std::size_t left_ = 0;          // bytes free in the newest block
-  std::byte* free_ = nullptr;
+  std::size_t left_ = sizeof(own_);  // bytes free in the newest block
+  std::byte* free_ = own_;
   Kept* kept_ = nullptr;
   struct Temporary {
     std::byte* block;
