@@ -8,6 +8,7 @@
 #include <charconv>
 #include <memory>
 
+#include "core/collectives/choice.hpp"
 #include "daemon/collective_rules.hpp"
 #include "os/memory_file.hpp"
 #include "os/process.hpp"
@@ -243,6 +244,10 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
   if (Result<> read = read_collective_rules(whole.collectives, whole.collective, job.collective_rules); !read) {
     return usage(read.error().text);
   }
+  // All of the table, so that a library that is replaced while the job runs does not change it (design rule 1).
+  core::collectives::ChoiceTable table;
+  table.replace(job.collective_rules);
+  job.collective_rules = table.rules(job.protocol != wire::Protocol::none);
   if (whole.level != "process") {
     return usage(whole.level == "node" || whole.level == "disk"
                      ? fmt::format("--log-level {} is not supported yet: only process", whole.level)

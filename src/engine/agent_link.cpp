@@ -33,7 +33,7 @@ Result<> AgentLink::take_welcome(os::Datagram datagram) {
   }
   for (int i = 0; i < welcome_.node_count; ++i) nodes_.push_back(in.get<wire::NodeEntry>());
   for (int i = 0; i < welcome_.rank_count; ++i) ranks_.push_back(in.get<wire::RankEntry>());
-  if (welcome_.rule_count > wire::collective_rules_max) return fail(Lost::job, "the agent's welcome is damaged");
+  if (welcome_.rule_count > 2 * wire::collective_rules_max) return fail(Lost::job, "the agent's welcome is damaged");
   for (std::uint32_t i = 0; i < welcome_.rule_count; ++i) rules_.push_back(in.get<wire::CollectiveRule>());
   if (!in.ok() || datagram.fds.size() != 3) return fail(Lost::job, "the agent's welcome is incomplete");
   auto board = os::Mapping::map(datagram.fds[0].get(), false);

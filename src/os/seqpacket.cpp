@@ -23,6 +23,12 @@ socklen_t abstract_address(std::string_view name, sockaddr_un& address) {
   return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + n);
 }
 
+Result<Datagram> not_received() {
+  if (errno == EAGAIN || errno == EWOULDBLOCK) return fail("");
+  if (errno == ECONNRESET) return Datagram{};  // it ended without reading all that was sent to it
+  return failed("cannot receive from a Unix socket");
+}
+
 }  // namespace
 
 Result<UniqueFd> listen_seqpacket(std::string_view name) {
@@ -69,11 +75,12 @@ Result<> send_datagram(int fd, Bytes bytes, std::span<const int> fds) {
 
 Result<Datagram> receive_datagram(int fd) {
   Datagram out;
-  ssize_t size;
+  ssize_t n;
   do {
-    size = ::recv(fd, nullptr, 0, MSG_PEEK | MSG_TRUNC);  // of the next one: room for the largest would have to be cleared each time
-  } while (size < 0 && errno == EINTR);
-  out.bytes.resize(std::clamp<std::size_t>(size < 0 ? 0 : static_cast<std::size_t>(size), 1, datagram_bytes_max));
+    n = ::recv(fd, nullptr, 0, MSG_PEEK | MSG_TRUNC);  // its size: room for the largest would have to be cleared each time
+  } while (n < 0 && errno == EINTR);
+  if (n < 0) return not_received();
+  out.bytes.resize(std::clamp<std::size_t>(static_cast<std::size_t>(n), 1, datagram_bytes_max));
   iovec piece{out.bytes.data(), out.bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * datagram_fds_max)];
   msghdr message{};
@@ -81,13 +88,10 @@ Result<Datagram> receive_datagram(int fd) {
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof(control);
-  ssize_t n;
   do {
     n = ::recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
   } while (n < 0 && errno == EINTR);
-  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return fail("");
-  if (n < 0 && errno == ECONNRESET) return Datagram{};  // it ended without reading all that was sent to it
-  if (n < 0) return failed("cannot receive from a Unix socket");
+  if (n < 0) return not_received();
   out.bytes.resize(static_cast<std::size_t>(n));
   for (cmsghdr* head = CMSG_FIRSTHDR(&message); head; head = CMSG_NXTHDR(&message, head)) {
     if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;

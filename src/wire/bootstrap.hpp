@@ -12,7 +12,7 @@
 namespace hf::wire {
 
 inline constexpr std::uint32_t bootstrap_version = 5;
-inline constexpr std::uint32_t collective_rules_max = 1024;  // they travel in one datagram
+inline constexpr std::uint32_t collective_rules_max = 1024;  // that a user may give: with what is built in they travel in one datagram
 inline constexpr const char* env_agent = "HOLDFAST_AGENT";  // abstract socket name, without the leading NUL
 inline constexpr const char* env_rank = "HOLDFAST_RANK";    // job-wide rank, decimal
 
@@ -69,7 +69,7 @@ struct Welcome {
   // Inside a node a payload of this size or more, too large for a frame of the ring, is read by the receiver out of the sender's
   // buffer; a smaller one is copied, through the ring (none) or the log (pessimist).
   std::uint64_t direct_from_bytes = 0;
-  std::uint32_t rule_count = 0;         // that the user gave for collectives; at most collective_rules_max
+  std::uint32_t rule_count = 0;         // for collectives, all that count in this job; at most twice collective_rules_max
   std::uint8_t job_key[32] = {};        // authenticates TCP connections of this job
   char inject[256] = {};                // a named injection point, NUL-terminated, empty: none ("NAME:N": kill oneself at the n-th pass)
 };

@@ -69,6 +69,8 @@ std::optional<T> named(const std::string_view (&names)[n], std::string_view name
   return static_cast<T>(found - names);
 }
 
+bool is_for(const Rule& rule, bool logging) { return rule.logging != (logging ? Logging::off : Logging::on); }
+
 bool before(const Rule& a, const Rule& b) {
   const bool a_for_any = a.logging == Logging::any, b_for_any = b.logging == Logging::any;
   return std::tie(b.nodes, b.ranks, b.bytes, a_for_any) < std::tie(a.nodes, a.ranks, a.bytes, b_for_any);
@@ -97,10 +99,20 @@ void ChoiceTable::replace(std::span<const Rule> rules) {
   for (auto& of_one : rules_) std::ranges::stable_sort(of_one, before);
 }
 
+std::vector<Rule> ChoiceTable::rules(bool logging) const {
+  std::vector<Rule> all;
+  for (int i = 0; i < wire::collective_count; ++i) {
+    const auto collective = static_cast<Collective>(i);
+    std::ranges::copy_if(rules_[static_cast<std::size_t>(i)], std::back_inserter(all),
+                         [=](const Rule& rule) { return is_for(rule, logging); });
+    all.push_back({.collective = collective, .algorithm = algorithms_of(collective)[0]});  // what is taken without any
+  }
+  return all;
+}
+
 Algorithm ChoiceTable::choose(Collective collective, bool logging, int nodes, int ranks, std::uint64_t bytes) const {
-  const Logging other = logging ? Logging::off : Logging::on;
   for (const Rule& rule : rules_[static_cast<std::size_t>(collective)]) {
-    if (rule.logging != other && rule.nodes <= nodes && rule.ranks <= ranks && rule.bytes <= bytes) return rule.algorithm;
+    if (is_for(rule, logging) && rule.nodes <= nodes && rule.ranks <= ranks && rule.bytes <= bytes) return rule.algorithm;
   }
   return algorithms_of(collective)[0];
 }

@@ -35,6 +35,8 @@ class ChoiceTable {
   ChoiceTable();  // what is built in
   // All rules of the collectives named in these, which are valid, give way to them.
   void replace(std::span<const Rule> rules);
+  // All rules for this sort of job, with those for calls that none is for: to be given to a table that may have others built in.
+  std::vector<Rule> rules(bool logging) const;
   // Of the rules whose nodes, ranks and bytes are all reached, and which are not for the other sort of job, the one with the most
   // nodes; of these the one with the most ranks; of these the one with the most bytes; of these one for this sort of job before
   // one for any. Without any the first of algorithms_of.

@@ -91,5 +91,31 @@ TEST(Choice, RulesReplaceThoseOfTheirCollectiveOnly) {
   EXPECT_EQ(table.choose(Collective::reduce, false, 1, 3, 1 << 20), untouched.choose(Collective::reduce, false, 1, 3, 1 << 20));
 }
 
+// What a job's table says is said by any other table that is given its rules.
+TEST(ChoiceTable, GivesAllItsRules) {
+  ChoiceTable job, other;
+  const Rule own[] = {{.collective = Collective::bcast, .algorithm = Algorithm::linear},
+                      {.collective = Collective::scan, .algorithm = Algorithm::chain, .logging = Logging::on, .ranks = 3}};
+  job.replace(own);
+  for (int c = 0; c < wire::collective_count; ++c) {
+    const auto collective = static_cast<Collective>(c);
+    const Rule wrong = {.collective = collective, .algorithm = algorithms_of(collective).back()};
+    other.replace({&wrong, 1});
+  }
+  for (bool logging : {false, true}) {
+    ChoiceTable told = other;
+    told.replace(job.rules(logging));
+    for (const Rule& rule : job.rules(logging)) EXPECT_TRUE(valid(rule));
+    for (int c = 0; c < wire::collective_count; ++c) {
+      const auto collective = static_cast<Collective>(c);
+      for (int ranks : {2, 3, 4, 16, 64}) {
+        for (std::uint64_t bytes : {0u, 8u, 4096u, 65536u, 1u << 20}) {
+          EXPECT_EQ(told.choose(collective, logging, 1, ranks, bytes), job.choose(collective, logging, 1, ranks, bytes));
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hf::core::collectives
