@@ -26,9 +26,11 @@ endfunction()
 function(holdfast_mpi_job name variant ranks nodes protocol)
   cmake_parse_arguments(arg "" "" "OPTIONS;ARGS" ${ARGN})
   set(test mpi.${name}.n${ranks}.nodes${nodes}.${variant})
-  # Low, so that the tests' larger messages are announced.
+  if(NOT "--eager-limit" IN_LIST arg_OPTIONS)
+    list(APPEND arg_OPTIONS --eager-limit 64K)  # low, so that the tests' larger messages are announced
+  endif()
   add_test(NAME ${test} COMMAND ${CMAKE_BINARY_DIR}/bin/holdfast run -n ${ranks} --nodes ${nodes} --protocol ${protocol}
-           --eager-limit 64K ${arg_OPTIONS} $<TARGET_FILE:mpi_${name}> ${arg_ARGS})
+           ${arg_OPTIONS} $<TARGET_FILE:mpi_${name}> ${arg_ARGS})
   set_tests_properties(${test} PROPERTIES LABELS mpi TIMEOUT 120)
 endfunction()
 

@@ -32,16 +32,18 @@ std::string boot_of_machine() {
 
 std::int64_t now_s() { return ::time(nullptr); }
 
-os::UniqueFd locked(const std::string& directory) {
+// The file, locked. `busy`: another process keeps it locked.
+os::UniqueFd locked(const std::string& directory, bool& busy) {
   std::error_code ignored;
-  std::filesystem::create_directories(directory, ignored);
-  os::UniqueFd file(::open((directory + "/large-messages.json").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!file) return {};
-  for (int i = 0; i < lock_tries; ++i) {
+  if (!directory.empty()) std::filesystem::create_directories(directory, ignored);
+  os::UniqueFd file(directory.empty() ? -1 : ::open((directory + "/large-messages.json").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  for (int i = 0; file && i < lock_tries; ++i) {
     if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
+    if (errno != EWOULDBLOCK) return {};
     timespec pause{0, 1'000'000};
     ::nanosleep(&pause, nullptr);
   }
+  busy = static_cast<bool>(file);
   return {};
 }
 
@@ -68,11 +70,14 @@ bool take(const Json& numbers, std::array<double, way_sizes.size()>& out) {
   return true;
 }
 
-std::optional<WayRates> known(const Json& content, const std::string& name, const std::string& boot) {
+bool is_fresh(const Json& entry) {
+  const Json at = entry.is_object() ? entry.value("at", Json()) : Json();
+  return at.is_number_integer() && at.get<std::int64_t>() <= now_s() && now_s() - at.get<std::int64_t>() <= fresh_s;
+}
+
+std::optional<WayRates> known(const Json& content, const std::string& name) {
   auto entry = content.find(name);
-  if (entry == content.end() || !entry->is_object() || entry->value("boot", Json()) != boot) return {};
-  const Json at = entry->value("at", Json());
-  if (!at.is_number_integer() || at.get<std::int64_t>() > now_s() || now_s() - at.get<std::int64_t>() > fresh_s) return {};
+  if (entry == content.end() || !is_fresh(*entry)) return {};
   WayRates rates;
   if (!take(entry->value("direct", Json()), rates.direct) || !take(entry->value("copied", Json()), rates.copied)) return {};
   return rates;
@@ -97,14 +102,17 @@ std::string cache_directory() {
 }
 
 std::optional<WayRates> ways_of_this_machine(wire::Protocol protocol, const std::string& directory) {
-  const std::string name = protocol == wire::Protocol::none ? "none" : "pessimist", boot = boot_of_machine();
-  os::UniqueFd file = directory.empty() ? os::UniqueFd() : locked(directory);
-  if (!file) return directory.empty() || ::access(directory.c_str(), W_OK) != 0 ? measure_ways(protocol) : std::nullopt;
+  // A home directory may be shared by many machines.
+  const std::string name = (protocol == wire::Protocol::none ? "none " : "pessimist ") + boot_of_machine();
+  bool busy = false;
+  os::UniqueFd file = locked(directory, busy);
+  if (!file) return busy ? std::nullopt : measure_ways(protocol);
   Json content = read_all(file.get());
-  if (auto rates = known(content, name, boot)) return rates;
+  if (auto rates = known(content, name)) return rates;
   auto rates = measure_ways(protocol);
   if (!rates) return {};
-  content[name] = {{"boot", boot}, {"at", now_s()}, {"direct", rates->direct}, {"copied", rates->copied}};
+  for (auto entry = content.begin(); entry != content.end();) entry = is_fresh(*entry) ? std::next(entry) : content.erase(entry);
+  content[name] = {{"at", now_s()}, {"direct", rates->direct}, {"copied", rates->copied}};
   write_all(file.get(), content);
   return rates;
 }

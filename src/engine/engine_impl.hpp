@@ -310,7 +310,7 @@ class EngineImpl {
   // wait.cpp
   void look_into_logs();
   bool is_quiet();
-  bool awaits_payload() const;
+  int ms_to_look();
   void sleep(bool (*done)(void*), void* self);
   std::uint64_t activity();
   static std::int64_t now_ns();
@@ -335,6 +335,8 @@ class EngineImpl {
   std::uint64_t frames_arrived_ = 0;  // by TCP
   std::uint64_t quiet_activity_ = 0;  // activity() when it last changed, as seen before sleeping
   std::int64_t quiet_since_ = 0;      // and when that was seen, ns
+  std::int64_t look_at_ = 0;          // while it is quiet: when the logs of others are looked into again, ns
+  std::int64_t look_pause_ns_ = 0;
   std::unique_ptr<segment::LogWriter> log_;
   std::vector<std::unique_ptr<PeerLog>> own_past_;
   std::unique_ptr<SentBefore> sent_before_;

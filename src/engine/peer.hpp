@@ -64,6 +64,7 @@ struct Incoming {
   std::uint64_t opening = 0;       // its Opening::position
   rail::shm::RingReader ring;
   bool feeding = false;            // records are taken from logs until the channel takes over
+  bool behind = false;             // TCP, feeding: its log is looked at although the channel is open, for it brings nothing
   Incarnation fed{};               // the incarnation whose log stream is being taken
   std::uint64_t cursor = 0;        // position in that stream: all before it has been taken
   std::optional<segment::LogReader> reader;

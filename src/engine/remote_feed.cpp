@@ -27,11 +27,11 @@ RemoteStream EngineImpl::stream_of(const Peer& from, Incarnation wanted) const {
 // Asks for the next records of a peer whose log is being followed, one question at a time.
 void EngineImpl::feed_remote(Peer& from) {
   Incoming& in = from.in;
-  if (in.fed == from.incarnation && in.open && in.cursor >= in.opening) return end_remote_feed(from);
+  if (in.fed == from.incarnation && in.open && in.cursor >= in.opening && !in.behind) return end_remote_feed(from);
   if (in.question != 0 || (in.exhausted && in.fed == from.incarnation)) return;
   if (in.ask_again_at != 0 && now_ns() < in.ask_again_at) return;
   in.ask_again_at = 0;
-  bool follow = in.fed == from.incarnation && from.running();
+  bool follow = in.fed == from.incarnation && from.running() && !in.behind;
   std::uint64_t room = in.held_bytes < credit_bytes_ ? credit_bytes_ - in.held_bytes : 0;
   in.asked_when_ended = from.incarnation > in.fed;
   in.question = remote_log_->read(stream_of(from, in.fed), in.cursor, room, follow ? follow_ms : 0);
@@ -46,7 +46,7 @@ void EngineImpl::end_remote_feed(Peer& from) {
     questions_.erase(in.question);
     in.question = 0;
   }
-  in.feeding = false;
+  in.feeding = in.behind = false;
   std::deque<WaitingFrame> waiting = std::move(in.waiting);
   in.waiting.clear();
   for (WaitingFrame& frame : waiting) {
@@ -77,6 +77,7 @@ void EngineImpl::on_records(Peer& from, const RemoteAnswer& answer) {
   Incoming& in = from.in;
   if (answer.absent && in.asked_when_ended) return next_incarnation(from);  // it died before it had begun
   if (answer.absent) {
+    in.behind = false;
     in.ask_again_at = now_ns() + absent_pause_ns;
     return;
   }
@@ -85,6 +86,7 @@ void EngineImpl::on_records(Peer& from, const RemoteAnswer& answer) {
   for (const RemoteRecord& record : answer.run) take_remote_record(from, record);
   taking_from_log_ = false;
   if (answer.next > in.cursor) in.cursor = answer.next;
+  if (in.cursor >= answer.published) in.behind = false;
   if (!answer.is_final || in.cursor < answer.published) return;
   if (from.incarnation > in.fed) next_incarnation(from);
   else in.exhausted = true;  // nothing more comes of this incarnation

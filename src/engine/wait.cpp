@@ -19,6 +19,7 @@ constexpr unsigned long_waits_max = 16;          // before sleeping once without
 constexpr std::int64_t patience_ns = 1'000'000;  // before sleeping
 constexpr int sleep_ms_max = 1000;
 constexpr std::int64_t quiet_ns = 30'000'000;  // longer than a round trip; one that takes longer brings a payload twice
+constexpr std::int64_t look_pause_ns_max = 1'000'000'000;  // between looks into the logs of others while nothing comes
 constexpr unsigned idle_look_every = 64;  // passes between looks at the connections to agents that have no question
 constexpr int sleep_feeding_ms_max = 5;   // while logs of living peers are followed
 constexpr int sleep_finalizing_ms_max = 1;  // nothing wakes us when the last bytes are confirmed
@@ -127,12 +128,19 @@ void EngineImpl::look_into_logs() {
     std::uint64_t published = p->newest_log->reader(job.self.value).published();
     p->in.feeding = published > p->in.cursor && !p->in.ring.ready();
   }
-  bool quiet = is_quiet();
+  const bool quiet = is_quiet(), look = quiet && now_ns() >= look_at_;
+  if (look) {
+    look_pause_ns_ = std::min(2 * look_pause_ns_, look_pause_ns_max);
+    look_at_ = now_ns() + look_pause_ns_;
+  }
   for (Peer* p : remote_peers_) {
     if (!p->in.feeding && !p->in.open && p->running()) p->in.feeding = true;
-    if (!quiet || !p->in.open || p->in.receiving.empty()) continue;
-    p->in.silent = true;
-    fetch_what_was_coming(*p);
+    if (!quiet || !p->in.open) continue;
+    if (!p->in.receiving.empty()) {
+      p->in.silent = true;
+      fetch_what_was_coming(*p);
+    }
+    if (look && !p->in.feeding && p->in.fed == p->incarnation) p->in.feeding = p->in.behind = true;
   }
 }
 
@@ -142,12 +150,17 @@ bool EngineImpl::is_quiet() {
   if (current != quiet_activity_) {
     quiet_activity_ = current;
     quiet_since_ = now_ns();
+    look_at_ = 0;
+    look_pause_ns_ = quiet_ns;
   }
   return now_ns() - quiet_since_ > quiet_ns;
 }
 
-bool EngineImpl::awaits_payload() const {
-  return std::ranges::any_of(remote_peers_, [](const Peer* p) { return p->in.open && !p->in.receiving.empty(); });
+// Until the logs of others are to be looked into again.
+int EngineImpl::ms_to_look() {
+  if (!job.logging || std::ranges::none_of(remote_peers_, [](const Peer* p) { return p->in.open; })) return sleep_ms_max;
+  const std::int64_t at = is_quiet() ? look_at_ : quiet_since_ + quiet_ns;
+  return static_cast<int>(std::clamp<std::int64_t>((at - now_ns()) / 1'000'000 + 1, 1, sleep_ms_max));
 }
 
 void EngineImpl::sleep(bool (*done)(void*), void* self) {
@@ -166,7 +179,7 @@ void EngineImpl::sleep(bool (*done)(void*), void* self) {
                       {rail_ ? rail_->descriptor() : -1, POLLIN, 0},
                       {remote_log_ ? remote_log_->descriptor() : -1, POLLIN, 0}};
     int ms_max = finalizing_ ? sleep_finalizing_ms_max : feeding ? sleep_feeding_ms_max : sleep_ms_max;
-    if (awaits_payload()) ms_max = std::min(ms_max, static_cast<int>(quiet_ns / 1'000'000));
+    ms_max = std::min(ms_max, ms_to_look());
     ::poll(look, 4, ms_max);
     if (look[1].revents & (POLLHUP | POLLERR)) ::_exit(1);  // the agent ends its ranks when it ends
     std::uint64_t rings;

@@ -61,9 +61,10 @@ bool StreamSource::read(const wire::ReadRequest& request, AnswerBody& body) {
   Collected found{.bytes = sizeof(answer)};
   body.heads.resize(sizeof(answer));
   if (Log* log = log_of(request.source, request.incarnation, request.destination)) {
-    // Its end is no place to walk to: the stream may have been given back.
+    // Its end is no place to walk to: the stream may have been given back. Nor is what is beyond it: a message that was sent before
+    // it was published stands there.
     answer.published = segment::load_acquire(log->control.stream(request.destination).tail);
-    if (request.position != answer.published) collect(*log, request, answer, body, found);
+    if (request.position < answer.published) collect(*log, request, answer, body, found);
   } else {
     answer.flags |= wire::log_absent;
   }

@@ -291,21 +291,19 @@ void TcpRail::Impl::arm(Connection& c, bool output) {
 bool TcpRail::Impl::send(Rank to, const wire::FrameHeader& header, std::span<const Bytes> pieces,
                          std::span<const Bytes> lasting) {
   Connection* c = peer(to).live;
-  if (!c || c->state != Connection::State::open || c->stream.broken() || c->stream.borrows()) return false;
-  constexpr std::size_t pieces_max = 255;
-  HF_CHECK(pieces.size() <= pieces_max);
-  std::array<Bytes, pieces_max + 1> all;
-  all[0] = std::as_bytes(std::span(&header, 1));
+  if (!c || c->state != Connection::State::open || c->stream.broken()) return false;
+  // Whoever only sends, and does not wait, moves what is queued as well.
+  if (c->stream.borrows()) c->stream.flush();
+  if (c->stream.borrows()) return false;
+  all_pieces_.assign(1, std::as_bytes(std::span(&header, 1)));
+  all_pieces_.insert(all_pieces_.end(), pieces.begin(), pieces.end());
   std::uint64_t payload = 0;
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    all[i + 1] = pieces[i];
-    payload += pieces[i].size();
-  }
+  for (Bytes piece : pieces) payload += piece.size();
   HF_CHECK(payload == wire::payload_on_rail(header) && payload <= options_.payload_bytes_max);
   auto full = [&] { return c->stream.queued() > 0 && c->stream.queued() + header_bytes + payload > options_.output_bytes; };
   if (full()) c->stream.flush();
   if (full()) return false;
-  bool taken = c->stream.write(std::span(all).first(pieces.size() + 1), lasting);
+  bool taken = c->stream.write(all_pieces_, lasting);
   // A broken one says so to poll() by its descriptor: what has arrived is still to be read.
   if (taken) arm(*c, c->stream.queued() > 0);
   return taken;

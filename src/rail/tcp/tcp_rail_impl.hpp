@@ -128,6 +128,7 @@ class TcpRail::Impl {
     std::string reason;
   };
   std::deque<Pending> events_;
+  std::vector<Bytes> all_pieces_;  // scratch of send
   std::string reason_;  // of the event last given
 
   std::array<epoll_event, 64> ready_{};
