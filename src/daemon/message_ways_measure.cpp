@@ -5,17 +5,18 @@
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <vector>
 
 #include "base/streaming_copy.hpp"
 #include "daemon/message_ways.hpp"
+#include "os/clock.hpp"
 #include "os/process_memory.hpp"
 
 namespace hf::daemon {
@@ -43,11 +44,7 @@ struct Shared {
   alignas(4096) std::byte area[log_bytes];
 };
 
-std::int64_t now_ns() {
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1'000'000'000ll + t.tv_nsec;
-}
+std::int64_t now_ns() { return os::now().value; }
 
 // Spins. False: it is too late.
 template <class Done>

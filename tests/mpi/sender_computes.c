@@ -1,14 +1,7 @@
 /* sender_computes BYTES COUNT: rank 0 sends COUNT messages and then computes for 4 s without a call of MPI; rank 1 has them all within
    two seconds, whether the network took them at once or not. */
 #include "check.h"
-
-#include <time.h>
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
+#include "clock.h"
 
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));

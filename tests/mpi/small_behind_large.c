@@ -1,16 +1,9 @@
 /* small_behind_large: a large message and a small one behind it, to the same rank. The small one is there long before the large one is:
    it waits for a piece of it, not for all. It carries the time at which it was sent; both ranks are on one machine. */
 #include "check.h"
-
-#include <time.h>
+#include "clock.h"
 
 enum { LARGE = 64 << 20, ROUNDS = 5 };
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
