@@ -5,7 +5,8 @@ set -eu
 cd "$(dirname "$0")/.."
 
 packages="cmake ninja-build g++ make pkg-config libgtest-dev libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev
-libxxhash-dev libsodium-dev python3-venv python3-dev ca-certificates valgrind"
+libxxhash-dev libsodium-dev libhwloc-dev python3-venv python3-dev ca-certificates valgrind binutils
+openssh-client openssh-server slurm-wlm munge"
 
 missing=
 for package in $packages; do

@@ -15,6 +15,11 @@
 #include "os/process.hpp"
 
 namespace hf::daemon {
+namespace {
+
+constexpr int connect_limit_ms = 5000;  // for each address of the head
+
+}  // namespace
 
 Agent::~Agent() = default;
 
@@ -37,19 +42,39 @@ int Agent::run() {
   });
   if (Result<> connected = connect(); !connected) {
     fmt::print(stderr, "holdfast: agent: {}\n", connected.error().text);
-    return 1;
+    return exit_head_not_reached;
   }
+  watch_head();
   loop_.run();
   return 0;
 }
 
 Result<> Agent::connect() {
-  Result<os::UniqueFd> fd = os::connect_tcp(ticket_.address, ticket_.port);
-  if (!fd) return std::unexpected(fd.error());
-  head_ = std::make_unique<ControlChannel>(
-      loop_, std::move(*fd), [this](ControlKind kind, Bytes payload) { on_frame(kind, payload); },
-      [this] { on_head_gone(); });
-  return {};
+  std::string tried;
+  for (std::uint16_t i = 0; i < ticket_.address_count; ++i) {
+    const std::uint32_t address = ticket_.addresses[i];
+    Result<os::UniqueFd> fd = os::connect_tcp_within(address, ticket_.port, connect_limit_ms);
+    if (fd) {
+      address_ = os::local_address(fd->get());
+      head_ = std::make_unique<ControlChannel>(
+          loop_, std::move(*fd), [this](ControlKind kind, Bytes payload) { on_frame(kind, payload); },
+          [this] { on_head_gone(); });
+      return {};
+    }
+    tried += fmt::format("{}{}:{}: {}", i > 0 ? "; " : "", os::address_text(address), ticket_.port, fd.error().text);
+  }
+  return fail(fmt::format("the head is not reached ({})", tried));
+}
+
+// Its end of stdin closes with it, also where the network does not tell.
+void Agent::watch_head() {
+  loop_.add(0, EPOLLIN, [this](std::uint32_t) {
+    char none;
+    if (::read(0, &none, 1) == 0) {
+      loop_.remove(0);
+      on_head_gone();
+    }
+  });
 }
 
 void Agent::on_frame(ControlKind kind, Bytes payload) {
@@ -57,7 +82,7 @@ void Agent::on_frame(ControlKind kind, Bytes payload) {
     if (Challenge challenge; kind == ControlKind::challenge && read_struct(payload, challenge)) {
       std::memcpy(head_nonce_, challenge.nonce, sizeof head_nonce_);
       make_nonce(own_nonce_);
-      Answer answer{ticket_.node};
+      Answer answer{ticket_.node, os::now().value};
       std::memcpy(answer.nonce, own_nonce_, sizeof own_nonce_);
       make_proof(ticket_.key, "agent", ticket_.node, head_nonce_, own_nonce_, answer.proof);
       return head_->send(ControlKind::answer, answer);
@@ -106,8 +131,9 @@ void Agent::on_job(Bytes payload) {
     return on_head_gone();
   }
   Ready ready;
-  ready.node.address = ticket_.address;
+  ready.node.address = address_;
   ready.node.log_port = log_listener_.port;
+  os::machine_id().copy(ready.machine, sizeof ready.machine - 1);
   choose_ways(ready);
   head_->send(ControlKind::ready, ready);
 }
@@ -156,7 +182,7 @@ Result<> Agent::prepare() {
 }
 
 Result<> Agent::serve_logs() {
-  Result<os::TcpListener> listener = os::listen_tcp(ticket_.address);
+  Result<os::TcpListener> listener = os::listen_tcp(address_);
   if (!listener) return std::unexpected(listener.error());
   log_listener_ = std::move(*listener);
   LogServerOptions options;
@@ -266,11 +292,18 @@ LocalRank* Agent::local(int number) const {
 
 int agent_main() {
   AgentTicket ticket;
-  ssize_t n = ::read(3, &ticket, sizeof ticket);
-  ::close(3);
-  if (n != sizeof ticket) {
+  auto bytes = std::as_writable_bytes(std::span(&ticket, 1));
+  std::size_t got = 0;
+  for (ssize_t n; !::isatty(0) && got < bytes.size() && (n = ::read(0, bytes.data() + got, bytes.size() - got)) > 0;) {
+    got += static_cast<std::size_t>(n);
+  }
+  if (got < offsetof(AgentTicket, node) || ticket.magic != AgentTicket().magic) {
     fmt::print(stderr, "holdfast: the agent is started by 'holdfast run', not by hand\n");
     return 2;
+  }
+  if (got != bytes.size() || ticket.build != own_build()) {
+    fmt::print(stderr, "holdfast: agent: this holdfast {} is of another build than the one that starts it\n", HOLDFAST_VERSION);
+    return exit_other_build;
   }
   if (::sodium_init() < 0) return 1;
   Agent agent(ticket);

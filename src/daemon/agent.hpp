@@ -16,15 +16,6 @@
 
 namespace hf::daemon {
 
-// What the head writes into the pipe that is an agent's descriptor 3.
-struct AgentTicket {
-  JobKey key{};
-  std::uint32_t address = 0;  // of the head
-  std::uint16_t port = 0;
-  std::uint16_t reserved = 0;
-  std::int32_t node = 0;
-};
-
 class Agent : private BootstrapOwner, private SegmentProvider {
  public:
   explicit Agent(const AgentTicket& ticket) : ticket_(ticket), bootstrap_(loop_, *this) {}
@@ -34,6 +25,7 @@ class Agent : private BootstrapOwner, private SegmentProvider {
  private:
   // ---- agent.cpp: life of the agent, frames of the head
   Result<> connect();
+  void watch_head();
   void on_frame(ControlKind kind, Bytes payload);
   void on_job(Bytes payload);
   Result<> prepare();
@@ -74,6 +66,7 @@ class Agent : private BootstrapOwner, private SegmentProvider {
   Result<> may_join(int rank, pid_t process) override;
   void on_joined(int rank, pid_t process) override;
   wire::Welcome welcome(int rank) override;
+  int ranks_on_machine() const;
   std::vector<wire::NodeEntry> nodes() override { return nodes_; }
   std::vector<wire::RankEntry> ranks() override;
   const std::vector<wire::CollectiveRule>& collective_rules() override { return job_.collective_rules; }
@@ -93,6 +86,7 @@ class Agent : private BootstrapOwner, private SegmentProvider {
   static constexpr std::uint64_t output_window_bytes = 1u << 20;  // sent to the head and not yet out of the job
 
   AgentTicket ticket_;
+  std::uint32_t address_ = 0;  // of this node, for others: the one that the head sees
   os::EventLoop loop_;
   std::unique_ptr<ControlChannel> head_;
   std::uint8_t head_nonce_[32] = {}, own_nonce_[32] = {};
@@ -117,7 +111,7 @@ class Agent : private BootstrapOwner, private SegmentProvider {
   rlimit open_files_{};
 };
 
-// `holdfast agent`: reads its ticket from descriptor 3.
+// `holdfast agent`: reads its ticket from stdin.
 int agent_main();
 
 }  // namespace hf::daemon

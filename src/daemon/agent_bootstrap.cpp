@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
+
 #include "daemon/agent.hpp"
 #include "os/process.hpp"
 
@@ -79,13 +81,14 @@ wire::Welcome Agent::welcome(int number) {
   out.direct_from_bytes = direct_from_;
   out.rule_count = static_cast<std::uint32_t>(job_.collective_rules.size());
   out.divergence_is_fatal = job_.divergence_is_fatal;
-  out.oversubscribed = job_.rank_count() > os::usable_cores();  // the nodes of a job are on one machine
+  out.oversubscribed = ranks_on_machine() > os::usable_cores();
   out.log_ready_bytes = rank.incarnation == 0 ? job_.log_ready_bytes : 0;  // a new incarnation is to begin at once
   out.log_segment_bytes = segments_->limits().segment_bytes;
   const std::uint64_t share = held_bytes / credit_in_messages / static_cast<std::uint64_t>(job_.rank_count());
   out.eager_bytes = std::min(job_.eager_bytes, std::max(share, eager_bytes_min));
   out.eager_credit_bytes = std::max(out.eager_bytes * credit_in_messages, credit_bytes_min);
   std::memcpy(out.job_key, ticket_.key.data(), sizeof out.job_key);
+  job_.node_name(job_.node_of(number)).copy(out.node_name, sizeof out.node_name - 1);
   if (rank.incarnation > 0) return out;
   for (const Injection& injection : job_.injections) {
     if (injection.rank != number) continue;
@@ -95,6 +98,12 @@ wire::Welcome Agent::welcome(int number) {
     if (injection.kind == Injection::Kind::at_point) injection.point.copy(out.inject, sizeof out.inject - 1);
   }
   return out;
+}
+
+// Nodes of a job may share a machine and its cores.
+int Agent::ranks_on_machine() const {
+  auto machine = [&](int node) { return nodes_[static_cast<std::size_t>(node)].machine; };
+  return static_cast<int>(std::ranges::count_if(job_.node_of_rank, [&](int node) { return machine(node) == machine(ticket_.node); }));
 }
 
 std::vector<wire::RankEntry> Agent::ranks() {

@@ -1,16 +1,12 @@
 #include "daemon/agent_link.hpp"
 
-#include <fcntl.h>
+#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <sodium.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <climits>
+#include <algorithm>
 
 #include "os/clock.hpp"
-#include "os/process.hpp"
 
 namespace hf::daemon {
 namespace {
@@ -19,41 +15,67 @@ constexpr std::int64_t proof_timeout_ms = 5000;
 
 }  // namespace
 
-AgentLinks::AgentLinks(os::EventLoop& loop, int node_count, Handlers handlers)
-    : loop_(loop), handlers_(std::move(handlers)), links_(static_cast<std::size_t>(node_count)) {}
+AgentLinks::AgentLinks(os::EventLoop& loop, std::vector<std::string> hosts, const LaunchOptions& options, Handlers handlers)
+    : loop_(loop),
+      hosts_(std::move(hosts)),
+      options_(options),
+      handlers_(std::move(handlers)),
+      launcher_(make_launcher(loop, options, handlers_.on_line)),
+      loopback_only_(on_this_machine(options, hosts_)),
+      links_(hosts_.size()) {}
 
 Result<> AgentLinks::start() {
   randombytes_buf(key_.data(), key_.size());
-  Result<os::TcpListener> listener = os::listen_tcp(os::loopback_address());
-  if (!listener) return std::unexpected(listener.error());
-  listener_ = std::move(*listener);
+  if (Result<> listening = listen(); !listening) return listening;
   loop_.add(listener_.fd.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
-  for (int node = 0; node < std::ssize(links_); ++node) {
-    Result<pid_t> process = start_agent(node);
-    if (!process) return std::unexpected(process.error());
-    links_[static_cast<std::size_t>(node)].process = *process;
+  AgentTicket ticket;
+  ticket.build = own_build();
+  ticket.port = listener_.port;
+  ticket.key = key_;
+  for (std::size_t node = 0; node < hosts_.size(); ++node) {
+    auto addresses = addresses_for(hosts_[node]);
+    if (!addresses) return std::unexpected(addresses.error());
+    ticket.node = static_cast<std::int32_t>(node);
+    ticket.address_count = static_cast<std::uint16_t>(std::min(addresses->size(), ticket.addresses.size()));
+    std::copy_n(addresses->begin(), ticket.address_count, ticket.addresses.begin());
+    if (Result<> started = launcher_->start(ticket.node, hosts_[node], ticket); !started) return started;
   }
+  return launcher_->started_all();
+}
+
+Result<> AgentLinks::listen() {
+  std::uint32_t at = loopback_only_ ? os::loopback_address() : os::every_address;
+  if (!options_.head_address.empty()) {
+    auto given = os::resolve(options_.head_address);
+    if (!given) return fail(fmt::format("--head-address {}: not an address of this machine", options_.head_address));
+    at = *given;
+  }
+  Result<os::TcpListener> listener = os::listen_tcp(at);
+  if (!listener) {
+    return options_.head_address.empty()
+               ? std::unexpected(listener.error())
+               : fail(fmt::format("--head-address {}: {}", options_.head_address, listener.error().text));
+  }
+  listener_ = std::move(*listener);
   return {};
 }
 
-Result<pid_t> AgentLinks::start_agent(int node) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
-  os::UniqueFd read_end(ends[0]), write_end(ends[1]);
-  AgentTicket ticket{key_, os::loopback_address(), listener_.port, 0, node};
-  // Less than PIPE_BUF into an empty pipe: never waits, never short.
-  if (::write(write_end.get(), &ticket, sizeof ticket) != sizeof ticket) return fail("cannot write to a pipe");
-  os::Command command;
-  command.path = "/proc/self/exe";
-  command.arguments = {"holdfast", "agent"};
-  for (char** entry = environ; *entry; ++entry) command.environment.emplace_back(*entry);
-  Result<os::UniqueFd> null = os::open_null();
-  if (!null) return std::unexpected(null.error());
-  command.input = null->get();
-  command.extra = read_end.get();
-  std::expected<pid_t, os::StartError> pid = os::start_process(command);
-  if (!pid) return fail(pid.error().text);
-  return *pid;
+// Where an agent on that host may find this machine, the most likely first.
+Result<std::vector<std::uint32_t>> AgentLinks::addresses_for(const std::string& host) const {
+  if (!options_.head_address.empty()) return std::vector{*os::resolve(options_.head_address)};
+  const std::uint32_t loopback = os::loopback_address();
+  if (loopback_only_) return std::vector{loopback};
+  std::vector<std::uint32_t> out;
+  auto add = [&](std::uint32_t address) {
+    if (std::ranges::find(out, address) == out.end()) out.push_back(address);
+  };
+  const std::uint32_t first_byte_mask = htonl(0xff000000);
+  auto towards = os::address_towards(host.substr(host.find('@') + 1));
+  // An agent on this machine takes its own address from this connection too: others must reach it there.
+  if (towards && (*towards & first_byte_mask) != (loopback & first_byte_mask)) add(*towards);
+  for (std::uint32_t address : os::interface_addresses()) add(address);
+  if (out.empty()) add(loopback);
+  return out;
 }
 
 void AgentLinks::accept() {
@@ -73,6 +95,7 @@ void AgentLinks::accept() {
     guest->timer = loop_.at(os::later(os::now(), proof_timeout_ms * os::millisecond_ns), [this, weak] {
       if (auto self = weak.lock()) dismiss(self);
     });
+    guest->challenged = os::now();
     guest->channel->send(ControlKind::challenge, guest->challenge);
   }
 }
@@ -102,6 +125,11 @@ void AgentLinks::on_answer(const std::shared_ptr<Guest>& guest, ControlKind kind
   guest->channel->send(ControlKind::confirm, confirm);
   guest->channel->set_frame_bytes_max(control_frame_bytes_max);
   int node = answer.node;
+  const Instant now = os::now();
+  // A clock of this machine says something between the two.
+  if (answer.time_ns < guest->challenged.value || answer.time_ns > now.value) {
+    links_[static_cast<std::size_t>(node)].clock_offset_ns = (guest->challenged.value + now.value) / 2 - answer.time_ns;
+  }
   guest->channel->set_handlers([this, node](ControlKind k, Bytes p) { handlers_.on_frame(node, k, p); },
                                [this, node] { handlers_.on_lost(node); });
   links_[static_cast<std::size_t>(node)].channel = guest->channel;
@@ -109,34 +137,9 @@ void AgentLinks::on_answer(const std::shared_ptr<Guest>& guest, ControlKind kind
   handlers_.on_joined(node);
 }
 
-int AgentLinks::node_of_process(pid_t process) const {
-  for (std::size_t node = 0; node < links_.size(); ++node) {
-    if (links_[node].process == process) return static_cast<int>(node);
-  }
-  return -1;
-}
-
-void AgentLinks::on_process_death(pid_t process) {
-  int node = node_of_process(process);
-  if (node >= 0) links_[static_cast<std::size_t>(node)].process = 0;
-}
-
 void AgentLinks::send_all_bytes(ControlKind kind, Bytes body) {
   for (Link& link : links_) {
     if (link.channel) link.channel->send_bytes(kind, body);
-  }
-}
-
-bool AgentLinks::any_alive() const {
-  for (const Link& link : links_) {
-    if (link.process != 0) return true;
-  }
-  return false;
-}
-
-void AgentLinks::kill_all() {
-  for (const Link& link : links_) {
-    if (link.process != 0) ::kill(link.process, SIGKILL);
   }
 }
 

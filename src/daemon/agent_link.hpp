@@ -1,12 +1,14 @@
-// The head's side of its agents: starts them, lets only those in that prove the job's key, and sees them die.
+// The head's side of its agents: has them started, lets only those in that prove the job's key, and sees them die.
 #pragma once
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "daemon/agent.hpp"
 #include "daemon/control_channel.hpp"
+#include "daemon/launcher/launcher.hpp"
 #include "os/tcp.hpp"
 
 namespace hf::daemon {
@@ -18,12 +20,13 @@ class AgentLinks {
     std::function<void(int node, ControlKind kind, Bytes payload)> on_frame;
     std::function<void(int node)> on_lost;                // its connection is gone
     std::function<void(const std::string&)> on_stranger;  // a connection without the key was refused
+    std::function<void(const std::string& host, const std::string& line)> on_line;  // of a launcher, or an agent's stderr
   };
-  AgentLinks(os::EventLoop& loop, int node_count, Handlers handlers);
+  // One agent for each host, numbered in their order.
+  AgentLinks(os::EventLoop& loop, std::vector<std::string> hosts, const LaunchOptions& options, Handlers handlers);
   Result<> start();
-  // The agent whose process this is; -1: none.
-  int node_of_process(pid_t process) const;
-  void on_process_death(pid_t process);
+  // A child has ended and was reaped: the agent for which it stood.
+  std::optional<Launcher::Ended> on_child_ended(pid_t process, int status) { return launcher_->on_child_ended(process, status); }
   ControlChannel& channel(int node) { return *links_[static_cast<std::size_t>(node)].channel; }
   bool joined(int node) const { return links_[static_cast<std::size_t>(node)].channel != nullptr; }
   template <class T>
@@ -33,27 +36,35 @@ class AgentLinks {
     }
   }
   void send_all_bytes(ControlKind kind, Bytes body);
-  bool any_alive() const;
-  void kill_all();  // SIGKILL to the agents
+  // What an agent's clock must be raised by to be the head's: 0 on the same machine.
+  std::int64_t clock_offset_ns(int node) const { return links_[static_cast<std::size_t>(node)].clock_offset_ns; }
+  void kill_all() { launcher_->end_all(); }
+  void settle() { launcher_->settle(); }  // all agents have ended, or were killed
 
  private:
   struct Link {
-    pid_t process = 0;  // 0: has ended
     std::shared_ptr<ControlChannel> channel;
+    std::int64_t clock_offset_ns = 0;
   };
   struct Guest {  // connected, not yet proved
     std::shared_ptr<ControlChannel> channel;
     Challenge challenge;
+    Instant challenged{};
     bool over = false;
     os::EventLoop::TimerId timer = 0;
   };
-  Result<pid_t> start_agent(int node);
+  Result<> listen();
+  Result<std::vector<std::uint32_t>> addresses_for(const std::string& host) const;
   void accept();
   void on_answer(const std::shared_ptr<Guest>& guest, ControlKind kind, Bytes payload);
   void dismiss(const std::shared_ptr<Guest>& guest);
 
   os::EventLoop& loop_;
+  std::vector<std::string> hosts_;
+  LaunchOptions options_;
   Handlers handlers_;
+  std::unique_ptr<Launcher> launcher_;
+  bool loopback_only_;
   JobKey key_{};
   os::TcpListener listener_;
   std::vector<Link> links_;

@@ -36,13 +36,15 @@ std::expected<pid_t, os::StartError> Agent::execute(LocalRank& rank) {
   auto set = [&](const char* name, auto value) { command.environment.push_back(fmt::format("{}={}", name, value)); };
   set(wire::env_agent, bootstrap_.name());
   set(wire::env_rank, rank.rank);
-  int first = ranks_.front()->rank;  // a node's ranks are contiguous
   for (const char* family : {"OMPI_COMM_WORLD", "PMI"}) {
     set(fmt::format("{}_RANK", family).c_str(), rank.rank);
     set(fmt::format("{}_SIZE", family).c_str(), job_.rank_count());
   }
-  set("OMPI_COMM_WORLD_LOCAL_RANK", rank.rank - first);
-  set("OMPI_COMM_WORLD_LOCAL_SIZE", ranks_.size());
+  const int local_rank = job_.local_rank(rank.rank), local_size = job_.local_size(job_.node_of(rank.rank));
+  set("OMPI_COMM_WORLD_LOCAL_RANK", local_rank);
+  set("OMPI_COMM_WORLD_LOCAL_SIZE", local_size);
+  set("MPI_LOCALRANKID", local_rank);
+  set("MPI_LOCALNRANKS", local_size);
   command.working_directory = program.working_directory;
   command.randomize_addresses = false;
   command.parent_death_signal = SIGKILL;

@@ -1,16 +1,14 @@
 // One connection between the head and an agent: frames over non-blocking TCP, and the proof of the job's key.
 #pragma once
-#include <array>
 #include <functional>
 #include <string_view>
 
 #include "base/bytes.hpp"
 #include "daemon/control_messages.hpp"
+#include "daemon/launcher/agent_ticket.hpp"
 #include "os/event_loop.hpp"
 
 namespace hf::daemon {
-
-using JobKey = std::array<std::uint8_t, 32>;
 
 class ControlChannel {
  public:

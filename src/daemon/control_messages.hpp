@@ -36,6 +36,7 @@ struct Challenge {
 };
 struct Answer {
   std::int32_t node = 0;
+  std::int64_t time_ns = 0;  // of the agent's monotonic clock
   std::uint8_t nonce[32] = {};
   std::uint8_t proof[32] = {};
 };
@@ -61,6 +62,7 @@ struct EndJob {
 };
 struct Ready {
   wire::NodeEntry node;
+  char machine[40] = {};  // the same for agents on one machine
   // What was measured of large messages inside the node, 1 MiB: GB/s (message_ways.hpp). 0: nothing was.
   std::uint64_t direct_from = 0;
   double direct = 0, copied = 0;
@@ -72,7 +74,7 @@ struct OutputHead {
   OutputStream stream{};
 };
 
-// What happened to a rank, with the time of the monotonic clock.
+// What happened to a rank, with the time of its agent's monotonic clock.
 enum class EventKind : std::uint32_t {
   started,      // executed; a: process id
   joined,       // its process has called MPI_Init

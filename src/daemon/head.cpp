@@ -8,7 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 #include "daemon/report.hpp"
@@ -33,14 +35,16 @@ Head::Head(RunOptions options)
                ControlChannel& agent = agents_.channel(job_.node_of(0));
                agent.send_bytes(bytes.empty() ? ControlKind::input_end : ControlKind::input, bytes);
              }),
-      agents_(loop_, job_.node_count,
+      agents_(loop_, options_.hosts, options_.launch,
               {[this](int node) { on_agent_joined(node); },
                [this](int node, ControlKind kind, Bytes payload) { on_frame(node, kind, payload); },
-               [this](int node) { on_agent_lost(node); }, [this](const std::string& text) { output_.say(text); }}),
+               [this](int node) { on_agent_lost(node); }, [this](const std::string& text) { output_.say(text); },
+               [this](const std::string& host, const std::string& line) { output_.say(fmt::format("{}: {}", host, line)); }}),
       timeline_(job_.rank_count(), os::now()),
       kills_(loop_, job_.injections, job_.rank_count(),
              [this](int rank) { agents_.channel(job_.node_of(rank)).send(ControlKind::kill_rank, RankOnly{rank}); }),
       nodes_(static_cast<std::size_t>(job_.node_count)),
+      machines_(nodes_.size()),
       rank_over_(static_cast<std::size_t>(job_.rank_count())),
       rank_initialized_(static_cast<std::size_t>(job_.rank_count())),
       node_gone_(static_cast<std::size_t>(job_.node_count)),
@@ -103,13 +107,12 @@ void Head::on_signals() {
 void Head::on_children() {
   int status = 0;
   for (pid_t process; (process = ::waitpid(-1, &status, WNOHANG)) > 0;) {
-    int node = agents_.node_of_process(process);
-    agents_.on_process_death(process);
-    if (node < 0 || node_gone_[static_cast<std::size_t>(node)]) continue;
-    // What it had sent before is still in its connection, whose end is seen there.
-    if (agents_.joined(node)) continue;
-    output_.say(fmt::format("the agent of node {} could not start", node));
-    on_agent_lost(node);
+    auto ended = agents_.on_child_ended(process, status);
+    // What a joined agent had sent before is still in its connection, whose end is seen there.
+    if (!ended || node_gone_[static_cast<std::size_t>(ended->number)] || agents_.joined(ended->number)) continue;
+    if (!exit_code_) output_.say(ended->why);
+    end(1, 0);
+    on_agent_lost(ended->number);
   }
   finish_if_over();
 }
@@ -142,7 +145,7 @@ void Head::on_frame(int node, ControlKind kind, Bytes payload) {
       if (OutputTaken taken; read_struct(payload, taken)) input_.on_taken(taken.bytes);
       return;
     case ControlKind::event:
-      return on_event(payload);
+      return on_event(node, payload);
     case ControlKind::gone:
       if (!node_gone_[static_cast<std::size_t>(node)]) ++nodes_gone_;
       node_gone_[static_cast<std::size_t>(node)] = true;
@@ -159,12 +162,16 @@ void Head::on_ready(int node, Bytes payload) {
   Ready ready;
   if (!read_struct(payload, ready)) return;
   nodes_[static_cast<std::size_t>(node)] = ready.node;
+  machines_[static_cast<std::size_t>(node)].assign(ready.machine, ::strnlen(ready.machine, sizeof ready.machine));
   if (options_.verbose && ready.copied > 0) {
     std::string from = ready.direct_from == UINT64_MAX ? "not" : fmt::format("from {} KiB on", ready.direct_from >> 10);
     output_.say(fmt::format("node {}: large messages are {} read out of the sender's memory ({:.1f} GB/s at 1 MiB; copied {:.1f})", node,
                             from, ready.direct, ready.copied));
   }
   if (++ready_ != job_.node_count || ending_) return;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    nodes_[i].machine = static_cast<std::uint16_t>(std::ranges::find(machines_, machines_[i]) - machines_.begin());
+  }
   agents_.send_all_bytes(ControlKind::nodes, std::as_bytes(std::span(nodes_)));
   input_.start();
 }
@@ -175,9 +182,10 @@ void Head::on_output(Bytes payload) {
   output_.on_bytes(head.rank, head.stream == OutputStream::error ? OutputStream::error : OutputStream::out, payload);
 }
 
-void Head::on_event(Bytes payload) {
+void Head::on_event(int node, Bytes payload) {
   Event event;
   if (!read_struct(payload, event) || event.rank < 0 || event.rank >= job_.rank_count()) return;
+  event.time_ns += agents_.clock_offset_ns(node);
   timeline_.on_event(event, payload);
   on_rank_event(event, payload);
 }
@@ -308,6 +316,7 @@ void Head::finish_if_over() {
 
 int Head::finish() {
   // Agents have nothing left to do; whatever else there is below this process ends with it.
+  agents_.settle();
   os::end_all_children();
   if (!options_.report_path.empty()) write_file(options_.report_path, report_json(timeline_, job_));
   if (!options_.trace_path.empty()) write_file(options_.trace_path, trace_json(timeline_, job_));

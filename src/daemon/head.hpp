@@ -24,7 +24,7 @@ class Head {
   void on_frame(int node, ControlKind kind, Bytes payload);
   void on_ready(int node, Bytes payload);
   void on_output(Bytes payload);
-  void on_event(Bytes payload);
+  void on_event(int node, Bytes payload);
   void on_rank_event(const Event& event, Bytes text);
   void on_note(const Event& event, Bytes text);
   void on_unprotect(const Event& event, std::string_view function);
@@ -47,6 +47,7 @@ class Head {
   Timeline timeline_;
   KillPlan kills_;
   std::vector<wire::NodeEntry> nodes_;
+  std::vector<std::string> machines_;  // that the nodes are on
   int ready_ = 0;
   std::vector<bool> rank_over_, rank_initialized_, node_gone_;
   std::vector<std::optional<wire::UnprotectReason>> rank_unprotected_;

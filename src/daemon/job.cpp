@@ -1,5 +1,7 @@
 #include "daemon/job.hpp"
 
+#include <algorithm>
+
 namespace hf::daemon {
 namespace {
 
@@ -32,10 +34,12 @@ int Job::program_of(int rank) const {
   return index;
 }
 
-int Job::node_of(int rank) const {
-  int each = rank_count() / node_count, larger = rank_count() % node_count;
-  int in_larger = larger * (each + 1);
-  return rank < in_larger ? rank / (each + 1) : larger + (rank - in_larger) / each;
+int Job::local_rank(int rank) const {
+  return static_cast<int>(std::count(node_of_rank.begin(), node_of_rank.begin() + rank, node_of(rank)));
+}
+
+int Job::local_size(int node) const {
+  return static_cast<int>(std::ranges::count(node_of_rank, node));
 }
 
 void encode(const Job& job, std::vector<std::byte>& bytes) {
@@ -49,6 +53,9 @@ void encode(const Job& job, std::vector<std::byte>& bytes) {
     out.put_text(program.working_directory);
   }
   out.put(job.node_count);
+  out.put(static_cast<std::uint32_t>(job.nodes.size()));
+  for (const JobNode& node : job.nodes) out.put_text(node.name);
+  for (std::int32_t node : job.node_of_rank) out.put(node);
   out.put(job.protocol);
   out.put(job.large_messages);
   out.put(job.eager_bytes);
@@ -86,6 +93,9 @@ bool decode(Bytes bytes, Job& job) {
     job.programs.push_back(std::move(program));
   }
   job.node_count = in.get<int>();
+  std::uint32_t nodes = in.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < nodes && in.ok(); ++i) job.nodes.push_back({in.get_text()});
+  for (int i = 0; i < job.rank_count() && in.ok(); ++i) job.node_of_rank.push_back(in.get<std::int32_t>());
   job.protocol = in.get<wire::Protocol>();
   job.large_messages = in.get<LargeMessages>();
   job.eager_bytes = in.get<std::uint64_t>();
@@ -110,7 +120,8 @@ bool decode(Bytes bytes, Job& job) {
     injection.kills_max = in.get<std::uint64_t>();
     job.injections.push_back(std::move(injection));
   }
-  return in.ok() && in.left() == 0;
+  const bool on_nodes = std::ranges::all_of(job.node_of_rank, [&](int node) { return node >= 0 && node < job.node_count; });
+  return in.ok() && in.left() == 0 && on_nodes && job.node_count >= 1 && job.node_count <= std::ssize(job.nodes);
 }
 
 }  // namespace hf::daemon

@@ -21,9 +21,15 @@ struct Program {
 // Payloads too large for a frame inside a node: as Welcome::direct_from_bytes, of which these are the extremes.
 enum class LargeMessages : std::uint32_t { measured = 0, direct, copied };
 
+struct JobNode {
+  std::string name;  // what MPI_Get_processor_name says of it; also after a rank has moved
+};
+
 struct Job {
   std::vector<Program> programs;
-  int node_count = 1;
+  int node_count = 1;                      // with ranks: agents of higher numbers have none
+  std::vector<JobNode> nodes;              // by number of agent: those with ranks, and perhaps more
+  std::vector<std::int32_t> node_of_rank;  // the original map (placement.hpp)
   wire::Protocol protocol = wire::Protocol::pessimist;
   LargeMessages large_messages = LargeMessages::measured;
   std::uint64_t eager_bytes = 1 << 20;  // between nodes, larger payloads are announced first; lower with many ranks
@@ -38,8 +44,11 @@ struct Job {
 
   int rank_count() const;
   int program_of(int rank) const;
-  // Ranks are dealt out in contiguous blocks, the first ones larger by one where it does not divide.
-  int node_of(int rank) const;
+  int node_of(int rank) const { return node_of_rank[static_cast<std::size_t>(rank)]; }
+  const std::string& node_name(int node) const { return nodes[static_cast<std::size_t>(node)].name; }
+  // Of the ranks of its node by the original map, ascending: how many come before it, and how many there are.
+  int local_rank(int rank) const;
+  int local_size(int node) const;
 };
 
 void encode(const Job& job, std::vector<std::byte>& out);

@@ -10,6 +10,7 @@
 
 #include "core/collectives/choice.hpp"
 #include "daemon/collective_rules.hpp"
+#include "daemon/placement_options.hpp"
 #include "os/memory_file.hpp"
 #include "os/process.hpp"
 
@@ -28,7 +29,7 @@ struct Section {
 };
 struct Whole {
   Words set_everywhere;
-  int nodes = 1;
+  PlacementOptions placement;
   std::string protocol = "pessimist", level = "process", on_divergence = "end", large_messages = "auto";
   std::string log_memory, log_disk, log_ready = "32M", log_directory, eager_limit;
   int restarts = 20;
@@ -41,17 +42,17 @@ struct Whole {
 // What mpirun's users type with one dash although it is a word.
 constexpr const char* one_dash_words[] = {
     "np",   "genv",  "env", "ppn",          "wdir",    "wd",     "mca",           "hostfile", "machinefile", "hosts",
-    "host", "label", "l",   "prepend-rank", "bind-to", "map-by", "oversubscribe", "genvall",  "genvlist",    "perhost"};
+    "host", "label", "l",   "prepend-rank", "bind-to", "map-by", "oversubscribe", "genvall",  "genvlist",    "perhost",
+    "launcher", "launcher-exec"};
 
 struct Habit {
   const char* name;
   int arguments;
 };
-constexpr Habit without_effect[] = {
-    {"--oversubscribe", 0}, {"--allow-run-as-root", 0}, {"--bind-to", 1}, {"--map-by", 1},  {"--mca", 2},
-    {"--ppn", 1},           {"--perhost", 1},           {"--genvall", 0}, {"--rank-by", 1}, {"--report-bindings", 0},
-    {"--tag-output", 0},    {"--use-hwthread-cpus", 0}};
-constexpr const char* not_yet[] = {"--hostfile", "--machinefile", "--hosts", "--host", "--genvlist"};
+constexpr Habit without_effect[] = {{"--allow-run-as-root", 0}, {"--mca", 2},        {"--genvall", 0},
+                                    {"--rank-by", 1},           {"--tag-output", 0}, {"--use-hwthread-cpus", 0},
+                                    {"--bind-to", 1},           {"--report-bindings", 0}};
+constexpr const char* not_yet[] = {"--genvlist"};
 
 // May be given any number of times, each time with so many values.
 void repeatable(CLI::Option* option, int values = 1) {
@@ -67,7 +68,7 @@ void declare_section(CLI::App& app, Section& section) {
 
 void declare_whole(CLI::App& app, Whole& whole) {
   repeatable(app.add_option("--genv", whole.set_everywhere, "-genv VAR VALUE: for all programs"), 2);
-  app.add_option("--nodes", whole.nodes, "split the ranks over so many agents, joined by TCP only");
+  declare(app, whole.placement);
   app.add_option("--protocol", whole.protocol, "none or pessimist (default): what survives the death of a rank");
   app.add_option("--log-level", whole.level, "process (default): where events are stable");
   app.add_option("--log-memory", whole.log_memory,
@@ -110,7 +111,7 @@ void declare_whole(CLI::App& app, Whole& whole) {
     std::string text = name;
     app.add_option(
         name, CLI::callback_t([text](const CLI::results_t&) -> bool {
-          throw CLI::ValidationError(fmt::format("{} is not supported yet: all ranks run on this machine", text));
+          throw CLI::ValidationError(fmt::format("{} is not supported yet", text));
         }),
         "not supported yet");
   }
@@ -190,7 +191,7 @@ Words make_environment(const Words& inherited, const Section& section, const Who
   Words out = inherited;
   std::erase_if(out, [](const std::string& entry) {
     return entry.starts_with("HOLDFAST_AGENT=") || entry.starts_with("HOLDFAST_RANK=") ||
-           entry.starts_with("OMPI_COMM_WORLD_") || entry.starts_with("PMI_");
+           entry.starts_with("OMPI_COMM_WORLD_") || entry.starts_with("PMI_") || is_of_one_task(entry);
   });
   for (std::size_t i = 0; i + 1 < whole.set_everywhere.size(); i += 2)
     set(out, whole.set_everywhere[i], whole.set_everywhere[i + 1]);
@@ -227,8 +228,6 @@ std::expected<Program, UsageError> make_program(const Section& section, const Wh
 }
 
 std::expected<void, UsageError> fill_job(const Whole& whole, const Words& environment, Job& job) {
-  job.node_count = whole.nodes;
-  if (whole.nodes < 1 || whole.nodes > 256) return usage(fmt::format("--nodes {}: 1 to 256", whole.nodes));
   if (whole.protocol == "none") {
     job.protocol = wire::Protocol::none;
   } else if (whole.protocol != "pessimist") {
@@ -343,6 +342,9 @@ std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words&
     out.job.programs.push_back(std::move(*made));
   }
   if (auto filled = fill_job(whole, environment, out.job); !filled) return std::unexpected(filled.error());
+  if (Result<> placed = apply(whole.placement, environment, directory, out, whole.ignored_flags); !placed) {
+    return usage(placed.error().text);
+  }
   out.label = whole.label;
   out.verbose = whole.verbose;
   auto absolute = [&](const std::string& path) {

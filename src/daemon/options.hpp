@@ -5,11 +5,14 @@
 
 #include "base/result.hpp"
 #include "daemon/job.hpp"
+#include "daemon/launcher/launcher.hpp"
 
 namespace hf::daemon {
 
 struct RunOptions {
   Job job;
+  LaunchOptions launch;
+  std::vector<std::string> hosts;  // of the agents, by number
   bool label = false;
   bool verbose = false;
   std::string report_path, trace_path;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct JobMap {
   int node_count = 1;
   bool logging = false;          // protocol pessimist
   std::vector<wire::CollectiveRule> collective_rules;  // given by the user; not checked
+  std::string node_name;         // of `node`; empty without a launcher
 };
 
 class EngineImpl;

@@ -38,6 +38,7 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   const wire::Welcome& w = agent->welcome();
   job = {Rank{w.rank}, w.rank_count, NodeId{w.node}, {}, w.app_number, w.node_count, false, agent->rules()};
   for (const auto& entry : agent->ranks()) job.node_of.push_back(NodeId{entry.node});
+  job.node_name.assign(w.node_name, ::strnlen(w.node_name, sizeof(w.node_name)));
   incarnation = Incarnation{w.incarnation};
   job.logging = w.protocol == wire::Protocol::pessimist;
   restarted = w.incarnation > 0;

@@ -136,13 +136,14 @@ int get_library_version(Process&, char* version, int& resultlen) {
   return success;
 }
 
-// Names the node of the original map, so that a rank that was moved says what it said before.
+// The node of the original map, so that a rank that was moved says what it said before.
 int get_processor_name(Process& p, char* name, int& resultlen) {
-  char host[max_processor_name] = "";
-  gethostname(host, sizeof host - 1);
-  const engine::JobMap& job = p.engine->job();
-  const bool several = std::ranges::any_of(job.node_of, [&](NodeId node) { return node != job.node_of.front(); });
-  std::string text = several ? fmt::format("{}-node{}", host, job.node.value) : std::string(host);
+  std::string text = p.engine->job().node_name;
+  if (text.empty()) {
+    char host[max_processor_name] = "";
+    gethostname(host, sizeof host - 1);
+    text = host;
+  }
   text.resize(std::min(text.size(), max_processor_name - 1));
   std::memcpy(name, text.c_str(), text.size() + 1);
   resultlen = static_cast<int>(text.size());

@@ -120,6 +120,26 @@ std::expected<pid_t, StartError> start_process(const Command& command) {
   return pid;
 }
 
+Result<std::string> output_of(Command command) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  UniqueFd read_end(ends[0]), write_end(ends[1]);
+  command.output = write_end.get();
+  auto pid = start_process(command);
+  if (!pid) return fail(pid.error().text);
+  write_end.reset();
+  std::string out;
+  char text[4096];
+  for (ssize_t n; (n = ::read(read_end.get(), text, sizeof text)) != 0;) {
+    if (n > 0) out.append(text, static_cast<std::size_t>(n));
+    if (n < 0 && errno != EINTR) break;
+  }
+  int status = 0;
+  ::waitpid(*pid, &status, 0);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return fail("it failed");
+  return out;
+}
+
 Result<UniqueFd> open_pidfd(pid_t pid) {
   UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!fd) return fail(fmt::format("cannot watch process {}: {}", pid, std::strerror(errno)));
@@ -190,6 +210,15 @@ int usable_cores() {
 pid_t parent_of(pid_t pid) {
   int parent = 0;
   return std::sscanf(stat_fields(pid).c_str(), "%*c %d", &parent) == 1 ? parent : 0;
+}
+
+std::string machine_id() {
+  char text[64] = {};
+  FILE* file = std::fopen("/proc/sys/kernel/random/boot_id", "re");
+  std::size_t n = file ? std::fread(text, 1, sizeof text, file) : 0;
+  if (file) std::fclose(file);
+  while (n > 0 && text[n - 1] == '\n') --n;
+  return std::string(text, n);
 }
 
 std::string signal_name(int signal) {

@@ -32,6 +32,8 @@ struct StartError {
   std::string text;
 };
 std::expected<pid_t, StartError> start_process(const Command& command);
+// Runs it to its end; what it wrote to stdout. An error when it could not be run or did not exit with 0.
+Result<std::string> output_of(Command command);
 
 Result<UniqueFd> open_pidfd(pid_t pid);
 // How the process of this pidfd ended, not necessarily our child: a wait status. Empty when the kernel does not tell
@@ -47,6 +49,7 @@ void end_all_children();
 bool group_exists(pid_t group);
 pid_t parent_of(pid_t pid);           // 0 when gone
 int usable_cores();                   // that this process may run on
+std::string machine_id();             // the same for all processes on this machine, containers too, until it starts anew
 std::string signal_name(int signal);  // "SIGKILL"
 
 // Finds `name` as execvp would; with a slash relative to `directory` (empty: the current one). Error code ENOENT or

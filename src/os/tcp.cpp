@@ -3,8 +3,12 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -51,6 +55,25 @@ Result<UniqueFd> connect_tcp(std::uint32_t address, std::uint16_t port) {
   return fd;
 }
 
+Result<UniqueFd> connect_tcp_within(std::uint32_t address, std::uint16_t port, int limit_ms) {
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_in at = address_of(address, port);
+  auto failed = [](int code) { return fail(Lost::job, fmt::format("cannot connect by TCP: {}", std::strerror(code))); };
+  if (!fd) return failed(errno);
+  if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) != 0) {
+    if (errno != EINPROGRESS) return failed(errno);
+    pollfd ready{fd.get(), POLLOUT, 0};
+    if (::poll(&ready, 1, limit_ms) != 1) return failed(ETIMEDOUT);
+    int code = 0;
+    socklen_t size = sizeof code;
+    ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &code, &size);
+    if (code != 0) return failed(code);
+  }
+  ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
+  no_delay(fd.get());
+  return fd;
+}
+
 UniqueFd accept_tcp(int listener) {
   UniqueFd fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (fd) no_delay(fd.get());
@@ -59,6 +82,51 @@ UniqueFd accept_tcp(int listener) {
 
 std::uint32_t loopback_address() {
   return htonl(INADDR_LOOPBACK);
+}
+
+std::uint32_t local_address(int fd) {
+  sockaddr_in at{};
+  socklen_t size = sizeof at;
+  return ::getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size) == 0 ? at.sin_addr.s_addr : 0;
+}
+
+std::vector<std::uint32_t> interface_addresses() {
+  std::vector<std::uint32_t> out;
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return out;
+  for (const ifaddrs* one = all; one; one = one->ifa_next) {
+    if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET) continue;
+    if (!(one->ifa_flags & IFF_UP) || (one->ifa_flags & IFF_LOOPBACK)) continue;
+    out.push_back(reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr.s_addr);
+  }
+  ::freeifaddrs(all);
+  return out;
+}
+
+std::optional<std::uint32_t> resolve(const std::string& host) {
+  addrinfo wanted{};
+  wanted.ai_family = AF_INET;
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), nullptr, &wanted, &found) != 0 || !found) return std::nullopt;
+  std::uint32_t address = reinterpret_cast<const sockaddr_in*>(found->ai_addr)->sin_addr.s_addr;
+  ::freeaddrinfo(found);
+  return address;
+}
+
+std::optional<std::uint32_t> address_towards(const std::string& host) {
+  auto address = resolve(host);
+  UniqueFd fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!address || !fd) return std::nullopt;
+  sockaddr_in at = address_of(*address, 9);  // the port does not matter: nothing is sent
+  if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) != 0) return std::nullopt;
+  return local_address(fd.get());
+}
+
+std::string address_text(std::uint32_t address) {
+  char text[INET_ADDRSTRLEN] = "";
+  in_addr in{address};
+  return ::inet_ntop(AF_INET, &in, text, sizeof text) ? text : "?";
 }
 
 void set_non_blocking(int fd) {

@@ -11,7 +11,7 @@
 
 namespace hf::wire {
 
-inline constexpr std::uint32_t bootstrap_version = 5;
+inline constexpr std::uint32_t bootstrap_version = 6;
 inline constexpr std::uint32_t collective_rules_max = 1024;  // that a user may give: with what is built in they travel in one datagram
 inline constexpr const char* env_agent = "HOLDFAST_AGENT";  // abstract socket name, without the leading NUL
 inline constexpr const char* env_rank = "HOLDFAST_RANK";    // job-wide rank, decimal
@@ -71,6 +71,7 @@ struct Welcome {
   std::uint64_t direct_from_bytes = 0;
   std::uint32_t rule_count = 0;         // for collectives, all that count in this job; at most twice collective_rules_max
   std::uint8_t job_key[32] = {};        // authenticates TCP connections of this job
+  char node_name[256] = {};             // of `node`, NUL-terminated: MPI_Get_processor_name
   char inject[256] = {};                // a named injection point, NUL-terminated, empty: none ("NAME:N": kill oneself at the n-th pass)
 };
 
@@ -78,7 +79,7 @@ struct Welcome {
 struct NodeEntry {
   std::uint32_t address = 0;
   std::uint16_t log_port = 0;
-  std::uint16_t reserved = 0;
+  std::uint16_t machine = 0;  // the lowest number of a node on the same machine: several may share one
 };
 struct RankEntry {
   std::int32_t node = 0;

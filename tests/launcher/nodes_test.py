@@ -17,7 +17,7 @@ class Nodes(Case):
     def test_placement(self):
         self.expect(0, "-n", 3, "--nodes", 2, *self.raw("hello", "init", "where", "finalize"), ":", "-n", 2,
                     *self.raw("hello", "init", "where", "finalize"))
-        places = sorted(re.findall(r"rank (\d) node (\d) of 2, app (\d)", self.out))
+        places = sorted(re.findall(r"rank (\d) node (\d) of 2 on \S+-node\2, app (\d)", self.out))
         self.assertEqual(places, [("0", "0", "0"), ("1", "0", "0"), ("2", "0", "0"), ("3", "1", "1"), ("4", "1", "1")])
 
     def test_more_nodes_than_ranks(self):

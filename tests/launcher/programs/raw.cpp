@@ -202,9 +202,12 @@ void act(std::string word) {
   else if (verb == "wait")
     wait_for(value.c_str());
   else if (verb == "where")
-    std::printf("rank %d node %d of %d, app %d, oversubscribed %u\n", rank, me.node, me.node_count, me.app_number,
-                me.oversubscribed);
-  else if (verb == "point")
+    std::printf("rank %d node %d of %d on %s, app %d, oversubscribed %u\n", rank, me.node, me.node_count, me.node_name,
+                me.app_number, me.oversubscribed);
+  else if (verb == "key") {
+    for (std::uint8_t byte : me.job_key) std::printf("%02x", byte);
+    std::printf("\n");
+  } else if (verb == "point")
     std::printf("point %s\n", me.inject);
   else if (verb == "address")
     std::printf("%p\n", static_cast<void*>(&agent));

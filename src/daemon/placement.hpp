@@ -1,0 +1,38 @@
+// Which node each rank of a job is on. Pure.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace hf::daemon {
+
+inline constexpr int slots_not_said = 0, slots_unlimited = -1;
+
+struct Host {
+  std::string name;            // as ssh or srun takes it
+  int slots = slots_not_said;  // ranks that it is to have at most; not said: one
+  bool operator==(const Host&) const = default;
+};
+
+struct MapBy {
+  enum class Kind {
+    slot,      // a host is filled before the next one
+    node,      // one rank to each host in turn
+    per_node,  // `count` ranks to each host
+  } kind = Kind::slot;
+  int count = 0;
+};
+
+struct Placement {
+  std::vector<Host> hosts;  // by node number
+  int node_count = 0;       // with ranks: the first ones
+  std::vector<std::int32_t> node_of_rank;
+};
+
+// Hosts of unlimited slots share the ranks out evenly, and all of them count as nodes. `oversubscribe`: more ranks than slots are
+// dealt out in turn once all slots are taken.
+Result<Placement> place(const std::vector<Host>& hosts, int rank_count, MapBy map_by, bool oversubscribe);
+
+}  // namespace hf::daemon

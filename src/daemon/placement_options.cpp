@@ -1,0 +1,128 @@
+#include "daemon/placement_options.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "daemon/host_list.hpp"
+#include "daemon/launcher/slurm_allocation.hpp"
+#include "daemon/placement.hpp"
+
+namespace hf::daemon {
+namespace {
+
+using Words = std::vector<std::string>;
+using Kind = LaunchOptions::Kind;
+
+constexpr int nodes_max = 256, hosts_max = 1024;
+
+Result<std::vector<Host>> read_hostfile(const std::string& name, const std::string& directory) {
+  std::ifstream file(name.starts_with('/') ? name : directory + "/" + name);
+  std::stringstream text;
+  if (!file || !(text << file.rdbuf())) return fail(fmt::format("--hostfile {}: cannot be read, or is empty", name));
+  return parse_hostfile(text.str(), name);
+}
+
+Result<std::vector<Host>> hosts_given(const PlacementOptions& options, const std::string& directory) {
+  if (!options.hosts.empty() && !options.hostfile.empty()) return fail("--hosts and --hostfile: give one of them");
+  if (options.nodes) return fail("--nodes splits this machine, --hosts names machines: give one of them");
+  return options.hosts.empty() ? read_hostfile(options.hostfile, directory) : parse_hosts(options.hosts);
+}
+
+Result<Kind> kind_of(const PlacementOptions& options, bool hosts_named, bool in_allocation) {
+  if (options.launcher == "local" || options.nodes) return Kind::local;
+  if (options.launcher == "ssh") {
+    if (!hosts_named) return fail("--launcher ssh: name hosts, with --hosts or --hostfile");
+    return Kind::ssh;
+  }
+  if (options.launcher == "slurm") {
+    if (!in_allocation) return fail("--launcher slurm: not inside an allocation of Slurm (salloc -N 2, or a script for sbatch)");
+    return Kind::slurm;
+  }
+  if (options.launcher != "auto") return fail(fmt::format("--launcher {}: auto, local, ssh or slurm", options.launcher));
+  return in_allocation ? Kind::slurm : hosts_named ? Kind::ssh : Kind::local;
+}
+
+std::vector<Host> local_nodes(int count) {
+  char name[256] = "";
+  ::gethostname(name, sizeof name - 1);
+  std::vector<Host> out;
+  for (int i = 0; i < count; ++i) out.push_back({count == 1 ? name : fmt::format("{}-node{}", name, i), slots_unlimited});
+  return out;
+}
+
+Words split_words(const std::string& text) {
+  std::istringstream in(text);
+  Words out;
+  for (std::string word; in >> word;) out.push_back(word);
+  return out;
+}
+
+Result<MapBy> map_by_of(const PlacementOptions& options, bool one_machine, bool& oversubscribe, Words& ignored) {
+  if (options.per_node && *options.per_node < 1) return fail(fmt::format("--ppn {}: at least one rank on each node", *options.per_node));
+  if (options.per_node && one_machine) ignored.push_back("--ppn");
+  if (!options.per_node || one_machine) return parse_map_by(options.map_by, oversubscribe);
+  if (!options.map_by.empty()) return fail("--ppn and --map-by: give one of them");
+  return MapBy{MapBy::Kind::per_node, *options.per_node};
+}
+
+}  // namespace
+
+void declare(CLI::App& app, PlacementOptions& options) {
+  app.add_option("--nodes", options.nodes, "split the ranks over so many agents on this machine, joined by TCP only");
+  app.add_option("--hosts,--host,-H", options.hosts, "a:4,b:4: machines and the ranks that each takes (1 when not said), reached by ssh");
+  app.add_option("--hostfile,--machinefile,-f", options.hostfile, "the same in a file, a line each: a slots=4, or a:4");
+  app.add_option("--map-by", options.map_by, "slot (default: a host is filled before the next), node (in turn), ppr:N:node (N on each)");
+  app.add_option("--ppn,--perhost,-N", options.per_node, "as --map-by ppr:N:node");
+  app.add_flag("--oversubscribe", options.oversubscribe, "more ranks than slots may share the hosts");
+  app.add_option("--launcher", options.launcher,
+                 "auto (default: srun in an allocation of Slurm, ssh when hosts are named), local, ssh (to this machine too) or slurm");
+  app.add_option("--launcher-exec", options.launcher_command, "instead of ssh or srun, with options, as in 'ssh -p 2222'");
+  app.add_option("--remote-path", options.remote_path, "holdfast on the hosts (default: as on this machine)");
+  app.add_option("--head-address", options.head_address, "address of this machine for the hosts (default: found out)");
+}
+
+Result<> apply(const PlacementOptions& options, const Words& environment, const std::string& directory, RunOptions& out,
+               Words& ignored) {
+  const int nodes = options.nodes.value_or(1);
+  if (nodes < 1 || nodes > nodes_max) return fail(fmt::format("--nodes {}: 1 to {}", nodes, nodes_max));
+  const bool named = !options.hosts.empty() || !options.hostfile.empty();
+  Result<Kind> kind = kind_of(options, named, in_slurm_allocation(environment));
+  if (!kind) return std::unexpected(kind.error());
+  Result<std::vector<Host>> hosts = named                   ? hosts_given(options, directory)
+                                    : *kind == Kind::slurm ? hosts_of_slurm_allocation(environment)
+                                                           : local_nodes(nodes);
+  if (!hosts) return std::unexpected(hosts.error());
+  if (std::ssize(*hosts) > hosts_max) return fail(fmt::format("{} hosts: at most {} are supported", hosts->size(), hosts_max));
+  bool oversubscribe = options.oversubscribe;
+  const bool one_machine = !named && *kind == Kind::local && !options.nodes;
+  Result<MapBy> map_by = map_by_of(options, one_machine, oversubscribe, ignored);
+  if (!map_by) return std::unexpected(map_by.error());
+  Result<Placement> placed = place(*hosts, out.job.rank_count(), *map_by, oversubscribe);
+  if (!placed) return std::unexpected(placed.error());
+
+  out.job.node_count = placed->node_count;
+  out.job.node_of_rank = std::move(placed->node_of_rank);
+  for (const Host& host : placed->hosts) {
+    out.job.nodes.push_back({host.name.substr(host.name.find('@') + 1)});
+    out.hosts.push_back(host.name);
+  }
+  // One agent for each node; further hosts have none.
+  out.hosts.resize(static_cast<std::size_t>(out.job.node_count));
+  out.launch = {*kind, options.launcher == "ssh", split_words(options.launcher_command), options.remote_path, options.head_address};
+  return {};
+}
+
+bool is_of_one_task(std::string_view entry) {
+  for (std::string_view name : {"SLURM_PROCID=", "SLURM_LOCALID=", "SLURM_NODEID=", "SLURM_TASK_PID=", "SLURM_GTIDS=", "SLURMD_NODENAME=",
+                                "SLURM_CPU_BIND", "SLURM_TOPOLOGY_ADDR"}) {
+    if (entry.starts_with(name)) return true;
+  }
+  return false;
+}
+
+}  // namespace hf::daemon
