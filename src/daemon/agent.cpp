@@ -23,7 +23,7 @@ constexpr int connect_limit_ms = 5000;  // for each address of the head
 
 Agent::~Agent() = default;
 
-int Agent::run() {
+int Agent::run(bool head_has_stdin) {
   // Processes that a rank leaves behind become ours, so that they can be ended and reaped.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::signal(SIGPIPE, SIG_IGN);
@@ -44,7 +44,7 @@ int Agent::run() {
     fmt::print(stderr, "holdfast: agent: {}\n", connected.error().text);
     return exit_head_not_reached;
   }
-  watch_head();
+  if (head_has_stdin) watch_head();
   loop_.run();
   return 0;
 }
@@ -290,7 +290,7 @@ LocalRank* Agent::local(int number) const {
   return nullptr;
 }
 
-int agent_main() {
+int agent_main(const std::vector<std::string>& arguments) {
   AgentTicket ticket;
   auto bytes = std::as_writable_bytes(std::span(&ticket, 1));
   std::size_t got = 0;
@@ -306,8 +306,12 @@ int agent_main() {
     return exit_other_build;
   }
   if (::sodium_init() < 0) return 1;
+  if (arguments == std::vector<std::string>{"--under-slurm"}) {
+    os::use_all_cores();
+    ::signal(SIGTERM, SIG_IGN);  // the head hears of it too, and decides
+  }
   Agent agent(ticket);
-  return agent.run();
+  return agent.run(true);
 }
 
 }  // namespace hf::daemon

@@ -20,7 +20,8 @@ class Agent : private BootstrapOwner, private SegmentProvider {
  public:
   explicit Agent(const AgentTicket& ticket) : ticket_(ticket), bootstrap_(loop_, *this) {}
   ~Agent() override;
-  int run();  // until the job has ended or the head is gone; an exit code
+  // Until the job has ended or the head is gone; an exit code. `head_has_stdin`: stdin ends with the head.
+  int run(bool head_has_stdin);
 
  private:
   // ---- agent.cpp: life of the agent, frames of the head
@@ -44,6 +45,7 @@ class Agent : private BootstrapOwner, private SegmentProvider {
 
   // ---- agent_ranks.cpp: life of the ranks
   void start_all();
+  Result<> bind_all();
   void start(LocalRank& rank);
   std::expected<pid_t, os::StartError> execute(LocalRank& rank);
   void on_children();
@@ -66,7 +68,7 @@ class Agent : private BootstrapOwner, private SegmentProvider {
   Result<> may_join(int rank, pid_t process) override;
   void on_joined(int rank, pid_t process) override;
   wire::Welcome welcome(int rank) override;
-  int ranks_on_machine() const;
+  std::vector<int> ranks_of_machine() const;
   std::vector<wire::NodeEntry> nodes() override { return nodes_; }
   std::vector<wire::RankEntry> ranks() override;
   const std::vector<wire::CollectiveRule>& collective_rules() override { return job_.collective_rules; }
@@ -111,7 +113,7 @@ class Agent : private BootstrapOwner, private SegmentProvider {
   rlimit open_files_{};
 };
 
-// `holdfast agent`: reads its ticket from stdin.
-int agent_main();
+// `holdfast agent`: reads its ticket from stdin. --under-slurm: a step that Slurm may have bound to one core, and signals.
+int agent_main(const std::vector<std::string>& arguments);
 
 }  // namespace hf::daemon

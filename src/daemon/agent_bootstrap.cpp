@@ -81,7 +81,7 @@ wire::Welcome Agent::welcome(int number) {
   out.direct_from_bytes = direct_from_;
   out.rule_count = static_cast<std::uint32_t>(job_.collective_rules.size());
   out.divergence_is_fatal = job_.divergence_is_fatal;
-  out.oversubscribed = ranks_on_machine() > os::usable_cores();
+  out.oversubscribed = std::ssize(ranks_of_machine()) > os::usable_cores();
   out.log_ready_bytes = rank.incarnation == 0 ? job_.log_ready_bytes : 0;  // a new incarnation is to begin at once
   out.log_segment_bytes = segments_->limits().segment_bytes;
   const std::uint64_t share = held_bytes / credit_in_messages / static_cast<std::uint64_t>(job_.rank_count());
@@ -100,10 +100,16 @@ wire::Welcome Agent::welcome(int number) {
   return out;
 }
 
-// Nodes of a job may share a machine and its cores.
-int Agent::ranks_on_machine() const {
-  auto machine = [&](int node) { return nodes_[static_cast<std::size_t>(node)].machine; };
-  return static_cast<int>(std::ranges::count_if(job_.node_of_rank, [&](int node) { return machine(node) == machine(ticket_.node); }));
+// Of all nodes that share this one's machine, node by node.
+std::vector<int> Agent::ranks_of_machine() const {
+  std::vector<int> out;
+  for (int node = 0; node < job_.node_count; ++node) {
+    if (nodes_[static_cast<std::size_t>(node)].machine != nodes_[static_cast<std::size_t>(ticket_.node)].machine) continue;
+    for (int rank = 0; rank < job_.rank_count(); ++rank) {
+      if (job_.node_of(rank) == node) out.push_back(rank);
+    }
+  }
+  return out;
 }
 
 std::vector<wire::RankEntry> Agent::ranks() {

@@ -2,7 +2,10 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+
 #include "daemon/agent.hpp"
+#include "daemon/core_map.hpp"
 #include "daemon/foreign_mpi.hpp"
 #include "daemon/unprotected.hpp"
 #include "os/clock.hpp"
@@ -21,9 +24,34 @@ constexpr int library_verdict_ms = 500;  // from here on it need not have ended 
 }  // namespace
 
 void Agent::start_all() {
+  if (Result<> bound = bind_all(); !bound) {
+    return event_failed(*ranks_.front(), 1, fmt::format("{}: {}", job_.node_name(ticket_.node), bound.error().text));
+  }
   for (auto& rank : ranks_) {
     if (!ending_) start(*rank);
   }
+}
+
+Result<> Agent::bind_all() {
+  if (ranks_.empty() || (job_.bind_to == BindTo::none && !job_.report_bindings)) return {};
+  Result<CoreMap> cores = CoreMap::of_this_machine();
+  if (!cores) return std::unexpected(cores.error());
+  const std::vector<int> neighbours = ranks_of_machine();
+  for (auto& rank : ranks_) {
+    auto index = std::ranges::find(neighbours, rank->rank) - neighbours.begin();
+    if (job_.bind_to != BindTo::none) {
+      Result<cpu_set_t> chosen =
+          cores->choose(job_.bind_to, static_cast<int>(index), static_cast<int>(neighbours.size()), job_.oversubscribe);
+      if (!chosen) return std::unexpected(chosen.error());
+      rank->processors = *chosen;
+    }
+    if (!job_.report_bindings) continue;
+    std::string text = fmt::format("rank {} on {}: {} {}", rank->rank, job_.node_name(ticket_.node),
+                                   rank->processors ? "bound to" : "not bound, may use",
+                                   cores->describe(rank->processors.value_or(cores->all())));
+    event(EventKind::note, *rank, {1}, bytes_of(text));
+  }
+  return {};
 }
 
 std::expected<pid_t, os::StartError> Agent::execute(LocalRank& rank) {
@@ -49,6 +77,7 @@ std::expected<pid_t, os::StartError> Agent::execute(LocalRank& rank) {
   command.randomize_addresses = false;
   command.parent_death_signal = SIGKILL;
   command.open_files = open_files_;
+  command.processors = rank.processors;
 
   auto pipe_failed = [](const Error& error) { return std::unexpected(os::StartError{EMFILE, error.text}); };
   Result<os::UniqueFd> input = rank.input ? rank.input->open() : Result<os::UniqueFd>(os::open_null());

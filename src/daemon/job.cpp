@@ -56,6 +56,9 @@ void encode(const Job& job, std::vector<std::byte>& bytes) {
   out.put(static_cast<std::uint32_t>(job.nodes.size()));
   for (const JobNode& node : job.nodes) out.put_text(node.name);
   for (std::int32_t node : job.node_of_rank) out.put(node);
+  out.put(job.bind_to);
+  out.put(job.oversubscribe);
+  out.put(job.report_bindings);
   out.put(job.protocol);
   out.put(job.large_messages);
   out.put(job.eager_bytes);
@@ -96,6 +99,9 @@ bool decode(Bytes bytes, Job& job) {
   std::uint32_t nodes = in.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < nodes && in.ok(); ++i) job.nodes.push_back({in.get_text()});
   for (int i = 0; i < job.rank_count() && in.ok(); ++i) job.node_of_rank.push_back(in.get<std::int32_t>());
+  job.bind_to = in.get<BindTo>();
+  job.oversubscribe = in.get<bool>();
+  job.report_bindings = in.get<bool>();
   job.protocol = in.get<wire::Protocol>();
   job.large_messages = in.get<LargeMessages>();
   job.eager_bytes = in.get<std::uint64_t>();

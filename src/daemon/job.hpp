@@ -21,6 +21,8 @@ struct Program {
 // Payloads too large for a frame inside a node: as Welcome::direct_from_bytes, of which these are the extremes.
 enum class LargeMessages : std::uint32_t { measured = 0, direct, copied };
 
+enum class BindTo : std::uint32_t { none = 0, core, socket };
+
 struct JobNode {
   std::string name;  // what MPI_Get_processor_name says of it; also after a rank has moved
 };
@@ -30,6 +32,9 @@ struct Job {
   int node_count = 1;                      // with ranks: agents of higher numbers have none
   std::vector<JobNode> nodes;              // by number of agent: those with ranks, and perhaps more
   std::vector<std::int32_t> node_of_rank;  // the original map (placement.hpp)
+  BindTo bind_to = BindTo::none;
+  bool oversubscribe = false;  // ranks may share cores that they are bound to
+  bool report_bindings = false;
   wire::Protocol protocol = wire::Protocol::pessimist;
   LargeMessages large_messages = LargeMessages::measured;
   std::uint64_t eager_bytes = 1 << 20;  // between nodes, larger payloads are announced first; lower with many ranks

@@ -1,5 +1,6 @@
 // One rank of this node, over its incarnations: its processes, what is known of the present incarnation, its output.
 #pragma once
+#include <sched.h>
 #include <sys/types.h>
 
 #include <memory>
@@ -30,6 +31,7 @@ struct LocalRank {
   State state = State::idle;
   std::uint32_t incarnation = 0;
   CrashRule crash_rule;
+  std::optional<cpu_set_t> processors;  // that it is bound to
   os::UniqueFd doorbell;  // one for all incarnations: peers keep it
 
   // The incarnation: a process group, whose leader the agent started, and the process in it, or below it, that called

@@ -23,7 +23,7 @@ constexpr std::uint64_t eager_bytes_min = 1 << 10, eager_bytes_max = 64 << 20;
 
 // Options of one program (between ':'), and those of the whole job, which may stand anywhere.
 struct Section {
-  int count = 1;
+  std::optional<int> count;
   std::string directory;
   Words exported, set_here;
 };
@@ -43,15 +43,14 @@ struct Whole {
 constexpr const char* one_dash_words[] = {
     "np",   "genv",  "env", "ppn",          "wdir",    "wd",     "mca",           "hostfile", "machinefile", "hosts",
     "host", "label", "l",   "prepend-rank", "bind-to", "map-by", "oversubscribe", "genvall",  "genvlist",    "perhost",
-    "launcher", "launcher-exec"};
+    "launcher", "launcher-exec", "report-bindings"};
 
 struct Habit {
   const char* name;
   int arguments;
 };
 constexpr Habit without_effect[] = {{"--allow-run-as-root", 0}, {"--mca", 2},        {"--genvall", 0},
-                                    {"--rank-by", 1},           {"--tag-output", 0}, {"--use-hwthread-cpus", 0},
-                                    {"--bind-to", 1},           {"--report-bindings", 0}};
+                                    {"--rank-by", 1},           {"--tag-output", 0}, {"--use-hwthread-cpus", 0}};
 constexpr const char* not_yet[] = {"--genvlist"};
 
 // May be given any number of times, each time with so many values.
@@ -210,11 +209,10 @@ Words make_environment(const Words& inherited, const Section& section, const Who
 std::expected<Program, UsageError> make_program(const Section& section, const Whole& whole, const Words& words,
                                                 const Words& environment, const std::string& directory) {
   if (words.empty()) return usage("which program? (holdfast run -n 4 ./program arguments)");
-  if (section.count < 1) return usage(fmt::format("-n {}: a job needs at least one rank", section.count));
-  if (section.count > 4096)
-    return usage(fmt::format("-n {}: more than 4096 ranks on one machine are not supported", section.count));
   Program out;
-  out.count = section.count;
+  out.count = section.count.value_or(1);
+  if (out.count < 1) return usage(fmt::format("-n {}: a job needs at least one rank", out.count));
+  if (out.count > 4096) return usage(fmt::format("-n {}: more than 4096 ranks are not supported", out.count));
   out.arguments = words;
   out.environment = make_environment(environment, section, whole);
   out.working_directory = section.directory.empty()     ? directory
@@ -310,7 +308,7 @@ Result<std::uint64_t> parse_size(const std::string& text) {
 }
 
 std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words& environment,
-                                                const std::string& directory) {
+                                                const std::string& directory, const std::optional<Placement>& placed) {
   RunOptions out;
   Whole whole;
   std::vector<std::pair<Section, Words>> sections;
@@ -336,15 +334,18 @@ std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words&
     }
     sections.emplace_back(std::move(section), std::move(program));
   } while (at++ < words.size());  // over the ':'
+  if (placed) {
+    if (sections.size() > 1 || sections[0].first.count) return usage("the ranks are srun's tasks: -n and ':' are for holdfast run");
+    sections[0].first.count = static_cast<int>(placed->node_of_rank.size());
+  }
   for (auto& [section, program] : sections) {
     auto made = make_program(section, whole, program, environment, directory);
     if (!made) return std::unexpected(made.error());
     out.job.programs.push_back(std::move(*made));
   }
   if (auto filled = fill_job(whole, environment, out.job); !filled) return std::unexpected(filled.error());
-  if (Result<> placed = apply(whole.placement, environment, directory, out, whole.ignored_flags); !placed) {
-    return usage(placed.error().text);
-  }
+  Result<> applied = placed ? apply(whole.placement, *placed, out) : apply(whole.placement, environment, directory, out, whole.ignored_flags);
+  if (!applied) return usage(applied.error().text);
   out.label = whole.label;
   out.verbose = whole.verbose;
   auto absolute = [&](const std::string& path) {

@@ -1,11 +1,13 @@
 // The command line of `holdfast run`, as users of mpirun and mpiexec type it, made into a Job.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
 #include "daemon/job.hpp"
 #include "daemon/launcher/launcher.hpp"
+#include "daemon/placement.hpp"
 
 namespace hf::daemon {
 
@@ -25,10 +27,11 @@ struct UsageError {
   std::string text;
 };
 
-// `arguments` without the command's name; `environment` as in environ; `directory`: the current one, absolute.
+// `arguments` without the command's name; `environment` as in environ; `directory`: the current one, absolute. `placed`: the number
+// and places of the ranks are given.
 std::expected<RunOptions, UsageError> parse_run(const std::vector<std::string>& arguments,
                                                 const std::vector<std::string>& environment,
-                                                const std::string& directory);
+                                                const std::string& directory, const std::optional<Placement>& placed = std::nullopt);
 
 // "64M", "1.5G", "4096": bytes.
 Result<std::uint64_t> parse_size(const std::string& text);

@@ -70,6 +70,30 @@ Result<MapBy> map_by_of(const PlacementOptions& options, bool one_machine, bool&
   return MapBy{MapBy::Kind::per_node, *options.per_node};
 }
 
+Result<> bind(const PlacementOptions& options, bool oversubscribe, Job& job) {
+  if (options.bind_to == "core") {
+    job.bind_to = BindTo::core;
+  } else if (options.bind_to == "socket" || options.bind_to == "package") {
+    job.bind_to = BindTo::socket;
+  } else if (options.bind_to != "none") {
+    return fail(fmt::format("--bind-to {}: core, socket or none", options.bind_to));
+  }
+  job.report_bindings = options.report_bindings;
+  job.oversubscribe = oversubscribe;
+  return {};
+}
+
+void take(const Placement& placed, RunOptions& out) {
+  out.job.node_count = placed.node_count;
+  out.job.node_of_rank = placed.node_of_rank;
+  for (const Host& host : placed.hosts) {
+    out.job.nodes.push_back({host.name.substr(host.name.find('@') + 1)});
+    out.hosts.push_back(host.name);
+  }
+  // One agent for each node; further hosts have none.
+  out.hosts.resize(static_cast<std::size_t>(placed.node_count));
+}
+
 }  // namespace
 
 void declare(CLI::App& app, PlacementOptions& options) {
@@ -79,6 +103,8 @@ void declare(CLI::App& app, PlacementOptions& options) {
   app.add_option("--map-by", options.map_by, "slot (default: a host is filled before the next), node (in turn), ppr:N:node (N on each)");
   app.add_option("--ppn,--perhost,-N", options.per_node, "as --map-by ppr:N:node");
   app.add_flag("--oversubscribe", options.oversubscribe, "more ranks than slots may share the hosts");
+  app.add_option("--bind-to", options.bind_to, "none (default), core or socket: to which processors a rank is bound");
+  app.add_flag("--report-bindings", options.report_bindings, "say to which processors each rank is bound");
   app.add_option("--launcher", options.launcher,
                  "auto (default: srun in an allocation of Slurm, ssh when hosts are named), local, ssh (to this machine too) or slurm");
   app.add_option("--launcher-exec", options.launcher_command, "instead of ssh or srun, with options, as in 'ssh -p 2222'");
@@ -104,17 +130,19 @@ Result<> apply(const PlacementOptions& options, const Words& environment, const 
   if (!map_by) return std::unexpected(map_by.error());
   Result<Placement> placed = place(*hosts, out.job.rank_count(), *map_by, oversubscribe);
   if (!placed) return std::unexpected(placed.error());
+  take(*placed, out);
+  out.launch = {*kind, options.launcher == "ssh", split_words(options.launcher_command), options.remote_path, options.head_address, {}, false};
+  return bind(options, oversubscribe, out.job);
+}
 
-  out.job.node_count = placed->node_count;
-  out.job.node_of_rank = std::move(placed->node_of_rank);
-  for (const Host& host : placed->hosts) {
-    out.job.nodes.push_back({host.name.substr(host.name.find('@') + 1)});
-    out.hosts.push_back(host.name);
+Result<> apply(const PlacementOptions& options, const Placement& placed, RunOptions& out) {
+  if (options.nodes || options.per_node || !options.hosts.empty() || !options.hostfile.empty() || !options.map_by.empty() ||
+      options.launcher != "auto") {
+    return fail("srun has placed the ranks: options that place them are for holdfast run");
   }
-  // One agent for each node; further hosts have none.
-  out.hosts.resize(static_cast<std::size_t>(out.job.node_count));
-  out.launch = {*kind, options.launcher == "ssh", split_words(options.launcher_command), options.remote_path, options.head_address};
-  return {};
+  take(placed, out);
+  out.launch.head_address = options.head_address;
+  return bind(options, options.oversubscribe, out.job);
 }
 
 bool is_of_one_task(std::string_view entry) {

@@ -18,7 +18,8 @@ struct PlacementOptions {
   std::optional<int> nodes;
   std::string hosts, hostfile, map_by;
   std::optional<int> per_node;
-  bool oversubscribe = false;
+  bool oversubscribe = false, report_bindings = false;
+  std::string bind_to = "none";
   std::string launcher = "auto", launcher_command, remote_path, head_address;
 };
 
@@ -28,6 +29,9 @@ void declare(CLI::App& app, PlacementOptions& options);
 // to `ignored`.
 Result<> apply(const PlacementOptions& options, const std::vector<std::string>& environment, const std::string& directory,
                RunOptions& out, std::vector<std::string>& ignored);
+
+// The same for ranks that are placed already, by srun.
+Result<> apply(const PlacementOptions& options, const Placement& placed, RunOptions& out);
 
 // Variables that Slurm sets for one task: they would be wrong for all others.
 bool is_of_one_task(std::string_view entry);

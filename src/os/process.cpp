@@ -58,6 +58,7 @@ void become(const Command& command, char* const* arguments, char* const* environ
   ::syscall(SYS_close_range, static_cast<unsigned>(keep), static_cast<unsigned>(status_pipe - 1), 0u);
   ::syscall(SYS_close_range, static_cast<unsigned>(status_pipe + 1), ~0u, 0u);
   if (command.open_files) ::setrlimit(RLIMIT_NOFILE, &*command.open_files);
+  if (command.processors && ::sched_setaffinity(0, sizeof *command.processors, &*command.processors) != 0) give_up(2);
   if (!command.working_directory.empty() && ::chdir(command.working_directory.c_str()) != 0) give_up(1);
   if (!command.randomize_addresses) ::personality(ADDR_NO_RANDOMIZE);
   ::execve(command.path.c_str(), arguments, environment);
@@ -199,6 +200,12 @@ void end_all_children() {
 
 bool group_exists(pid_t group) {
   return ::kill(-group, 0) == 0 || errno == EPERM;
+}
+
+void use_all_cores() {
+  cpu_set_t all;
+  std::memset(&all, 0xff, sizeof all);
+  ::sched_setaffinity(0, sizeof all, &all);
 }
 
 int usable_cores() {

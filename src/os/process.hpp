@@ -1,5 +1,6 @@
 // Starting, watching and ending processes.
 #pragma once
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -22,7 +23,8 @@ struct Command {
   int extra = -1;                           // becomes descriptor 3; -1: none. All others are closed
   bool randomize_addresses = true;
   int parent_death_signal = 0;       // sent to it when the calling thread dies; 0: none
-  std::optional<rlimit> open_files;  // RLIMIT_NOFILE
+  std::optional<rlimit> open_files;     // RLIMIT_NOFILE
+  std::optional<cpu_set_t> processors;  // that it is bound to; none: as the caller
 };
 
 // The new process leads a new process group; signal mask and dispositions are the defaults. An error (with `code`) when
@@ -48,6 +50,7 @@ void end_all_children();
 // True while the group has a member (a zombie counts).
 bool group_exists(pid_t group);
 pid_t parent_of(pid_t pid);           // 0 when gone
+void use_all_cores();                 // that the system lets this process have, whatever it was bound to
 int usable_cores();                   // that this process may run on
 std::string machine_id();             // the same for all processes on this machine, containers too, until it starts anew
 std::string signal_name(int signal);  // "SIGKILL"

@@ -1,6 +1,7 @@
 """What users type, and what they are told."""
 
 import os
+import re
 import stat
 import tempfile
 from pathlib import Path
@@ -21,7 +22,7 @@ class CommandLine(Case):
         self.assertEqual(len(self.err.splitlines()), 1, self.err)
         for name in ("--allow-run-as-root", "--mca", "--ppn"):
             self.assertEqual(self.err.count(name), 1, self.err)
-        for name in ("--oversubscribe", "--map-by"):
+        for name in ("--oversubscribe", "--bind-to", "--map-by"):
             self.assertNotIn(name, self.err)
 
     def test_arguments_of_the_program_are_not_ours(self):
@@ -36,6 +37,24 @@ class CommandLine(Case):
         self.run_job("-n", 2, "--nodes", 2, "-x", "A=1", "-x", "B", *show, env={"B": "2"})
         self.assertEqual(sorted(self.out.splitlines()), ["0 2 0 0 2 1 2 0", "1 2 0 1 2 1 2 0"])
         self.expect(0, "-n", 1, *show, env={"PYTHONHASHSEED": "7"}, out="0 1 0 0 1 7\n")
+
+    def test_variables_follow_the_map(self):
+        show = ["sh", "-c", "echo $OMPI_COMM_WORLD_RANK $OMPI_COMM_WORLD_LOCAL_RANK/$OMPI_COMM_WORLD_LOCAL_SIZE $MPI_LOCALRANKID/$MPI_LOCALNRANKS"]
+        self.run_job("-n", 5, "--nodes", 2, "--map-by", "node", *show)
+        self.assertEqual(sorted(self.out.splitlines()), ["0 0/3 0/3", "1 0/2 0/2", "2 1/3 1/3", "3 1/2 1/2", "4 2/3 2/3"])
+
+    def test_bindings(self):
+        """Each rank a core, over the nodes that share this machine; a user's own binding counts."""
+        cores = sorted(os.sched_getaffinity(0))
+        show = ["sh", "-c", "grep Cpus_allowed_list /proc/self/status"]
+        self.expect(0, "-n", 1, "--bind-to", "core", "--report-bindings", *show, err=r"^holdfast: rank 0 on \S+: bound to core 0 of socket 0 \(processors? ")
+        self.assertEqual(len(self.err.splitlines()), 1)
+        self.expect(0, "-n", 2, "--report-bindings", *show, err="rank 1 on .*: not bound, may use cores? 0")
+        if len(cores) == 2:
+            self.expect(0, "-n", 2, "--nodes", 2, "--bind-to", "core", "--label", *show)
+            self.assertEqual(sorted(re.findall(r"\[(\d)\].*\t(\d+)", self.out)), [("0", str(cores[0])), ("1", str(cores[1]))])
+        self.expect(1, "-n", 1 + len(cores), "--bind-to", "core", "true", err=f"{1 + len(cores)} ranks are to be bound to .*--oversubscribe")
+        self.expect(0, "-n", 1 + len(cores), "--bind-to", "core", "--oversubscribe", "true")
 
     def test_huge_pages(self):
         """Asked for in the environment, unless the user says otherwise; what else the variable says stays."""
@@ -58,7 +77,7 @@ class CommandLine(Case):
                             (("--hosts", "a", "--nodes", 2, "ls"), "give one of them"), (("--map-by", "core", "ls"), "node, slot or ppr:N:node"),
                             (("--hosts", "a:2", "-n", 3, "ls"), "only 2 slots.*--oversubscribe"), (("--launcher", "x", "ls"), "auto, local, ssh or slurm"),
                             (("-n", 3, "--nodes", 2, "--map-by", "ppr:1:node", "ls"), "--oversubscribe"), (("--ppn", 1, "--map-by", "node", "--nodes", 2, "ls"), "one of them"),
-                            (("--inject", "kill:rank=1,at=1s", "ls"), "no rank 1"),
+                            (("--bind-to", "x", "ls"), "core, socket or none"), (("--inject", "kill:rank=1,at=1s", "ls"), "no rank 1"),
                             (("--large-messages", "x", "ls"), "auto, direct or copied"), (("--eager-limit", "x", "ls"), "not a size"),
                             (("--eager-limit", 12, "ls"), "1K to 64M"), (("--nodes", 0, "ls"), "--nodes 0"), (("-n", 1, "ls", ":"), "which program")]:
             with self.subTest(words=words):

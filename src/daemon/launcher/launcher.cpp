@@ -90,6 +90,8 @@ std::unique_ptr<Launcher> make_launcher(os::EventLoop& loop, const LaunchOptions
       return std::make_unique<SshLauncher>(loop, options, std::move(on_line));
     case LaunchOptions::Kind::slurm:
       return std::make_unique<SlurmLauncher>(loop, options, std::move(on_line));
+    case LaunchOptions::Kind::given:
+      return options.make(loop);
   }
   return nullptr;
 }

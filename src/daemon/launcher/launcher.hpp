@@ -33,11 +33,13 @@ class Launcher {
 };
 
 struct LaunchOptions {
-  enum class Kind { local, ssh, slurm } kind = Kind::local;
+  enum class Kind { local, ssh, slurm, given } kind = Kind::local;
   bool everywhere = false;             // ssh: to this machine too
   std::vector<std::string> command;    // instead of ssh or srun, with arguments; empty: those
   std::string remote_path;             // of holdfast on the hosts; empty: as here
   std::string head_address;            // that agents connect to; empty: found out
+  std::function<std::unique_ptr<Launcher>(os::EventLoop&)> make;  // given: this one
+  bool one_machine = false;                                       // given: all agents are on this machine
 };
 
 // `on_line(host, line)`: a line that ssh, srun or the agent wrote to stderr on its way or over there.

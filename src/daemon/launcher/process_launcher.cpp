@@ -185,6 +185,7 @@ bool is_this_machine(const std::string& host) {
 }
 
 bool on_this_machine(const LaunchOptions& options, const std::vector<std::string>& hosts) {
+  if (options.kind == LaunchOptions::Kind::given) return options.one_machine;
   if (options.kind == LaunchOptions::Kind::local) return true;
   if (options.kind == LaunchOptions::Kind::slurm || options.everywhere) return false;
   for (const std::string& host : hosts) {

@@ -52,11 +52,10 @@ Words ssh_arguments(const std::string& host, const std::string& path) {
   return {"-x", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20", "--", host, "exec " + quoted(path) + " agent"};
 }
 
-// --mem=0, --cpu-bind=none: the agent's ranks have all that the job has of the node.
+// --mem=0 and no number of cores: the agent's ranks have all that the job has of the node.
 Words srun_arguments(const std::string& host, const std::string& path) {
-  return {"--overlap",  "--no-kill", "--nodes=1", "--ntasks=1",     "--nodelist=" + host, "--mpi=none",
-          "--mem=0",    "--quiet",   "--input=0", "--export=ALL",   "--cpu-bind=none",    "--kill-on-bad-exit=0",
-          "--unbuffered", path,      "agent"};
+  return {"--overlap", "--no-kill", "--nodes=1", "--ntasks=1",   "--nodelist=" + host,  "--mpi=none",   "--mem=0",
+          "--quiet",   "--input=0", "--export=ALL", "--kill-on-bad-exit=0", "--unbuffered", path, "agent", "--under-slurm"};
 }
 
 std::string why_local_agent_ended(const std::string& host, int status) {
