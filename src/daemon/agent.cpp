@@ -99,6 +99,9 @@ void Agent::on_frame(ControlKind kind, Bytes payload) {
   switch (kind) {
     case ControlKind::job:
       return on_job(payload);
+    case ControlKind::machines:
+      for (std::uint16_t machine; read_struct(payload, machine);) machines_.push_back(machine);
+      return;
     case ControlKind::nodes:
       for (wire::NodeEntry node; read_struct(payload, node);) nodes_.push_back(node);
       return start_all();

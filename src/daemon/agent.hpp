@@ -98,6 +98,7 @@ class Agent : private BootstrapOwner, private SegmentProvider {
   BootstrapServer bootstrap_;
   Job job_;
   std::vector<wire::NodeEntry> nodes_;
+  std::vector<std::uint16_t> machines_;  // by agent
   Board board_;
   std::uint64_t direct_from_ = 0;  // Welcome::direct_from_bytes
   std::unique_ptr<SegmentStore> segments_;

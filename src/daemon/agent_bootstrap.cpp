@@ -104,7 +104,7 @@ wire::Welcome Agent::welcome(int number) {
 std::vector<int> Agent::ranks_of_machine() const {
   std::vector<int> out;
   for (int node = 0; node < job_.node_count; ++node) {
-    if (nodes_[static_cast<std::size_t>(node)].machine != nodes_[static_cast<std::size_t>(ticket_.node)].machine) continue;
+    if (machines_[static_cast<std::size_t>(node)] != machines_[static_cast<std::size_t>(ticket_.node)]) continue;
     for (int rank = 0; rank < job_.rank_count(); ++rank) {
       if (job_.node_of(rank) == node) out.push_back(rank);
     }

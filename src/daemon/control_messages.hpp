@@ -15,6 +15,7 @@ enum class ControlKind : std::uint32_t {
   confirm,        // head -> agent: Confirm
   // head -> agent
   job,    // Job (job.hpp)
+  machines,  // u16 of every agent, before `nodes`: the lowest number of an agent on the same machine
   nodes,  // NodeEntry of every node: the agent starts its ranks
   board,  // BoardChange of a rank elsewhere
   input,  // bytes for rank 0's stdin

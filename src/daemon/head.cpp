@@ -44,7 +44,7 @@ Head::Head(RunOptions options)
       kills_(loop_, job_.injections, job_.rank_count(),
              [this](int rank) { agents_.channel(job_.node_of(rank)).send(ControlKind::kill_rank, RankOnly{rank}); }),
       nodes_(static_cast<std::size_t>(job_.node_count)),
-      machines_(nodes_.size()),
+      machines_(options_.hosts.size()),
       rank_over_(static_cast<std::size_t>(job_.rank_count())),
       rank_initialized_(static_cast<std::size_t>(job_.rank_count())),
       node_gone_(static_cast<std::size_t>(job_.node_count)),
@@ -169,9 +169,11 @@ void Head::on_ready(int node, Bytes payload) {
                             from, ready.direct, ready.copied));
   }
   if (++ready_ != job_.node_count || ending_) return;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    nodes_[i].machine = static_cast<std::uint16_t>(std::ranges::find(machines_, machines_[i]) - machines_.begin());
+  std::vector<std::uint16_t> machines;
+  for (const std::string& name : machines_) {
+    machines.push_back(static_cast<std::uint16_t>(std::ranges::find(machines_, name) - machines_.begin()));
   }
+  agents_.send_all_bytes(ControlKind::machines, std::as_bytes(std::span(machines)));
   agents_.send_all_bytes(ControlKind::nodes, std::as_bytes(std::span(nodes_)));
   input_.start();
 }

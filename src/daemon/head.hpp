@@ -47,7 +47,7 @@ class Head {
   Timeline timeline_;
   KillPlan kills_;
   std::vector<wire::NodeEntry> nodes_;
-  std::vector<std::string> machines_;  // that the nodes are on
+  std::vector<std::string> machines_;  // that the agents are on
   int ready_ = 0;
   std::vector<bool> rank_over_, rank_initialized_, node_gone_;
   std::vector<std::optional<wire::UnprotectReason>> rank_unprotected_;

@@ -76,7 +76,13 @@ void add_rest(Counts& counts, int rank_count) {
 
 }  // namespace
 
-Result<Placement> place(const std::vector<Host>& hosts, int rank_count, MapBy map_by, bool oversubscribe) {
+Result<Placement> place(std::vector<Host> hosts, int rank_count, MapBy map_by, bool oversubscribe, int spares) {
+  if (std::ssize(hosts) <= spares) {
+    return fail(fmt::format("{} host{} {} not enough for ranks and {} spare node{}", hosts.size(), hosts.size() == 1 ? "" : "s",
+                            hosts.size() == 1 ? "is" : "are", spares, spares == 1 ? "" : "s"));
+  }
+  const std::vector<Host> all = hosts;
+  hosts.resize(hosts.size() - static_cast<std::size_t>(spares));
   const Counts slots = slots_of(hosts, rank_count, map_by);
   Counts room = slots;
   if (map_by.kind == MapBy::Kind::per_node) {
@@ -98,7 +104,7 @@ Result<Placement> place(const std::vector<Host>& hosts, int rank_count, MapBy ma
                             rank_count, total, total == 1 ? "" : "s", list_slots(hosts, slots), hosts[0].name,
                             slots[0] + rank_count - total));
   }
-  Placement out{hosts, static_cast<int>(hosts.size()), {}};
+  Placement out{all, static_cast<int>(hosts.size()), {}};
   const bool unlimited = hosts[0].slots == slots_unlimited;
   if (map_by.kind == MapBy::Kind::node) {
     out.node_of_rank = deal(room, rank_count);
@@ -114,6 +120,7 @@ Result<Placement> place(const std::vector<Host>& hosts, int rank_count, MapBy ma
   }
   // Every host takes one rank before any is full, or the ones before it are: those without ranks come last.
   if (!unlimited) out.node_count = *std::ranges::max_element(out.node_of_rank) + 1;
+  out.hosts.resize(static_cast<std::size_t>(out.node_count + spares));
   return out;
 }
 

@@ -26,13 +26,13 @@ struct MapBy {
 };
 
 struct Placement {
-  std::vector<Host> hosts;  // by node number
-  int node_count = 0;       // with ranks: the first ones
+  std::vector<Host> hosts;  // by number of agent
+  int node_count = 0;       // with ranks: the first ones; the others are spare
   std::vector<std::int32_t> node_of_rank;
 };
 
 // Hosts of unlimited slots share the ranks out evenly, and all of them count as nodes. `oversubscribe`: more ranks than slots are
-// dealt out in turn once all slots are taken.
-Result<Placement> place(const std::vector<Host>& hosts, int rank_count, MapBy map_by, bool oversubscribe);
+// dealt out in turn once all slots are taken. `spares`: so many hosts are kept free, those behind the ones with ranks.
+Result<Placement> place(std::vector<Host> hosts, int rank_count, MapBy map_by, bool oversubscribe, int spares = 0);
 
 }  // namespace hf::daemon

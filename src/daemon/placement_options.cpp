@@ -47,11 +47,11 @@ Result<Kind> kind_of(const PlacementOptions& options, bool hosts_named, bool in_
   return in_allocation ? Kind::slurm : hosts_named ? Kind::ssh : Kind::local;
 }
 
-std::vector<Host> local_nodes(int count) {
+std::vector<Host> local_nodes(int count, int spares) {
   char name[256] = "";
   ::gethostname(name, sizeof name - 1);
   std::vector<Host> out;
-  for (int i = 0; i < count; ++i) out.push_back({count == 1 ? name : fmt::format("{}-node{}", name, i), slots_unlimited});
+  for (int i = 0; i < count + spares; ++i) out.push_back({count == 1 && i == 0 ? name : fmt::format("{}-node{}", name, i), slots_unlimited});
   return out;
 }
 
@@ -90,8 +90,6 @@ void take(const Placement& placed, RunOptions& out) {
     out.job.nodes.push_back({host.name.substr(host.name.find('@') + 1)});
     out.hosts.push_back(host.name);
   }
-  // One agent for each node; further hosts have none.
-  out.hosts.resize(static_cast<std::size_t>(placed.node_count));
 }
 
 }  // namespace
@@ -112,7 +110,7 @@ void declare(CLI::App& app, PlacementOptions& options) {
   app.add_option("--head-address", options.head_address, "address of this machine for the hosts (default: found out)");
 }
 
-Result<> apply(const PlacementOptions& options, const Words& environment, const std::string& directory, RunOptions& out,
+Result<> apply(const PlacementOptions& options, const Words& environment, const std::string& directory, int spares, RunOptions& out,
                Words& ignored) {
   const int nodes = options.nodes.value_or(1);
   if (nodes < 1 || nodes > nodes_max) return fail(fmt::format("--nodes {}: 1 to {}", nodes, nodes_max));
@@ -121,14 +119,14 @@ Result<> apply(const PlacementOptions& options, const Words& environment, const 
   if (!kind) return std::unexpected(kind.error());
   Result<std::vector<Host>> hosts = named                   ? hosts_given(options, directory)
                                     : *kind == Kind::slurm ? hosts_of_slurm_allocation(environment)
-                                                           : local_nodes(nodes);
+                                                           : local_nodes(nodes, spares);
   if (!hosts) return std::unexpected(hosts.error());
   if (std::ssize(*hosts) > hosts_max) return fail(fmt::format("{} hosts: at most {} are supported", hosts->size(), hosts_max));
   bool oversubscribe = options.oversubscribe;
   const bool one_machine = !named && *kind == Kind::local && !options.nodes;
   Result<MapBy> map_by = map_by_of(options, one_machine, oversubscribe, ignored);
   if (!map_by) return std::unexpected(map_by.error());
-  Result<Placement> placed = place(*hosts, out.job.rank_count(), *map_by, oversubscribe);
+  Result<Placement> placed = place(std::move(*hosts), out.job.rank_count(), *map_by, oversubscribe, spares);
   if (!placed) return std::unexpected(placed.error());
   take(*placed, out);
   out.launch = {*kind, options.launcher == "ssh", split_words(options.launcher_command), options.remote_path, options.head_address, {}, false};

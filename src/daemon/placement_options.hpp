@@ -25,9 +25,9 @@ struct PlacementOptions {
 
 void declare(CLI::App& app, PlacementOptions& options);
 
-// Fills in the job's map, and how and where agents are started. `out.job.programs` is known. Options that mean nothing here are added
-// to `ignored`.
-Result<> apply(const PlacementOptions& options, const std::vector<std::string>& environment, const std::string& directory,
+// Fills in the job's map, and how and where agents are started: one for each node, and `spares` more behind them.
+// `out.job.programs` is known. Options that mean nothing here are added to `ignored`.
+Result<> apply(const PlacementOptions& options, const std::vector<std::string>& environment, const std::string& directory, int spares,
                RunOptions& out, std::vector<std::string>& ignored);
 
 // The same for ranks that are placed already, by srun.

@@ -18,15 +18,15 @@ std::vector<Host> unlimited(int count) {
   return std::vector<Host>(static_cast<std::size_t>(count), Host{"here", slots_unlimited});
 }
 
-std::string map(const std::vector<Host>& hosts, int ranks, MapBy by, bool oversubscribe = false) {
-  auto placed = place(hosts, ranks, by, oversubscribe);
+std::string map(const std::vector<Host>& hosts, int ranks, MapBy by, bool oversubscribe = false, int spares = 0) {
+  auto placed = place(hosts, ranks, by, oversubscribe, spares);
   if (!placed) return placed.error().text;
   return fmt::format("{} of {}: {}", placed->node_count, placed->hosts.size(), fmt::join(placed->node_of_rank, " "));
 }
 
 TEST(Placement, BySlotFillsOneHostBeforeTheNext) {
   EXPECT_EQ(map(two_and_three, 4, by_slot), "2 of 2: 0 0 1 1");
-  EXPECT_EQ(map(two_and_three, 2, by_slot), "1 of 2: 0 0");
+  EXPECT_EQ(map(two_and_three, 2, by_slot), "1 of 1: 0 0");
 }
 
 TEST(Placement, ByNodeTakesTurns) {
@@ -58,8 +58,19 @@ TEST(Placement, NodesOfThisMachineShareEvenly) {
 }
 
 TEST(Placement, HostsWithoutRanksAreNoNodes) {
-  EXPECT_EQ(map({{"a", 2}, {"b", 2}, {"c", 2}}, 3, by_slot), "2 of 3: 0 0 1");
-  EXPECT_EQ(map({{"a", 2}, {"b", 2}, {"c", 2}}, 2, by_node), "2 of 3: 0 1");
+  EXPECT_EQ(map({{"a", 2}, {"b", 2}, {"c", 2}}, 3, by_slot), "2 of 2: 0 0 1");
+  EXPECT_EQ(map({{"a", 2}, {"b", 2}, {"c", 2}}, 2, by_node), "2 of 2: 0 1");
+}
+
+TEST(Placement, SparesAreTheHostsBehindThoseWithRanks) {
+  const std::vector<Host> three = {{"a", 2}, {"b", 2}, {"c", 2}};
+  EXPECT_EQ(map(three, 2, by_slot, false, 1), "1 of 2: 0 0");
+  EXPECT_EQ(place(three, 2, by_slot, false, 1)->hosts.back().name, "b");
+  EXPECT_EQ(map(three, 4, by_node, false, 1), "2 of 3: 0 1 0 1");
+  EXPECT_EQ(map(three, 5, by_slot, false, 1),
+            "5 ranks, but only 4 slots (a 2, b 2): give a host more, as in a:3, or let ranks share cores with --oversubscribe");
+  EXPECT_EQ(map(three, 1, by_slot, false, 3), "3 hosts are not enough for ranks and 3 spare nodes");
+  EXPECT_EQ(map(unlimited(3), 3, by_slot, false, 1), "2 of 3: 0 0 1");
 }
 
 }  // namespace

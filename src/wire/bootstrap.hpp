@@ -79,7 +79,7 @@ struct Welcome {
 struct NodeEntry {
   std::uint32_t address = 0;
   std::uint16_t log_port = 0;
-  std::uint16_t machine = 0;  // the lowest number of a node on the same machine: several may share one
+  std::uint16_t reserved = 0;
 };
 struct RankEntry {
   std::int32_t node = 0;
