@@ -101,7 +101,8 @@ void Agent::start(LocalRank& rank) {
   std::expected<pid_t, os::StartError> pid = execute(rank);
   if (!pid) {
     over(rank);
-    return event_failed(rank, pid.error().code == ENOENT ? 127 : 126, pid.error().text);
+    std::string where = job_.node_count > 1 ? fmt::format("{}: ", job_.node_name(ticket_.node)) : "";
+    return event_failed(rank, pid.error().code == ENOENT ? 127 : 126, where + pid.error().text);
   }
   rank.leader = *pid;
   rank.leader_status.reset();

@@ -148,7 +148,8 @@ std::string report_json(const Timeline& timeline, const Job& job) {
     std::size_t started = record.incarnations.empty() ? 0 : record.incarnations.size() - 1;
     restarts += started;
     Json one = {
-        {"rank", rank}, {"node", job.node_of(rank)}, {"restarts", started}, {"unprotected", record.unprotected}};
+        {"rank", rank}, {"node", job.node_of(rank)}, {"host", job.node_name(job.node_of(rank))}, {"restarts", started},
+        {"unprotected", record.unprotected}};
     one.update(counters_json(t.sum));
     ranks.push_back(std::move(one));
   }
@@ -188,7 +189,7 @@ std::string report_json(const Timeline& timeline, const Job& job) {
 
 std::string trace_json(const Timeline& timeline, const Job& job) {
   Trace trace(timeline.start());
-  for (int node = 0; node < job.node_count; ++node) trace.name("process_name", node, 0, fmt::format("node {}", node));
+  for (int node = 0; node < job.node_count; ++node) trace.name("process_name", node, 0, fmt::format("node {} ({})", node, job.node_name(node)));
   for (int rank = 0; rank < job.rank_count(); ++rank) {
     int node = job.node_of(rank);
     trace.name("thread_name", node, rank, fmt::format("rank {}", rank));

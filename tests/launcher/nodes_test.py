@@ -20,6 +20,16 @@ class Nodes(Case):
         places = sorted(re.findall(r"rank (\d) node (\d) of 2 on \S+-node\2, app (\d)", self.out))
         self.assertEqual(places, [("0", "0", "0"), ("1", "0", "0"), ("2", "0", "0"), ("3", "1", "1"), ("4", "1", "1")])
 
+    def test_nodes_of_one_machine_share_its_cores(self):
+        cores = len(os.sched_getaffinity(0))
+        for ranks, shared in ((cores, 0), (cores + 1, 1)):
+            self.expect(0, "-n", ranks, "--nodes", 2, *self.raw("hello", "init", "where", "finalize"))
+            self.assertEqual(self.out.count(f"oversubscribed {shared}"), ranks)
+
+    def test_the_report_names_hosts(self):
+        report = self.expect_report(0, "-n", 3, "--nodes", 2, "--map-by", "node", "true")
+        self.assertEqual([(r["node"], r["host"]) for r in report["ranks"]], [(n, f"{os.uname().nodename}-node{n}") for n in (0, 1, 0)])
+
     def test_more_nodes_than_ranks(self):
         self.expect(0, "-n", 2, "--nodes", 3, *self.raw("hello", "init", "finalize"))
 
