@@ -344,7 +344,8 @@ std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words&
     out.job.programs.push_back(std::move(*made));
   }
   if (auto filled = fill_job(whole, environment, out.job); !filled) return std::unexpected(filled.error());
-  Result<> applied = placed ? apply(whole.placement, *placed, out) : apply(whole.placement, environment, directory, 0, out, whole.ignored_flags);
+  Result<> applied = placed ? apply(whole.placement, *placed, out)
+                            : apply(whole.placement, environment, directory, 0, out, whole.ignored_flags);
   if (!applied) return usage(applied.error().text);
   out.label = whole.label;
   out.verbose = whole.verbose;

@@ -100,7 +100,8 @@ Result<Placement> place(std::vector<Host> hosts, int rank_count, MapBy map_by, b
       return fail(fmt::format("{} ranks, but {} on each of {} node{} are {}: more nodes are needed, or --oversubscribe", rank_count,
                               map_by.count, hosts.size(), hosts.size() == 1 ? "" : "s", total));
     }
-    return fail(fmt::format("{} ranks, but only {} slot{} ({}): give a host more, as in {}:{}, or let ranks share cores with --oversubscribe",
+    return fail(fmt::format("{} ranks, but only {} slot{} ({}): give a host more, as in {}:{}, "
+                            "or let ranks share cores with --oversubscribe",
                             rank_count, total, total == 1 ? "" : "s", list_slots(hosts, slots), hosts[0].name,
                             slots[0] + rank_count - total));
   }

@@ -51,7 +51,9 @@ std::vector<Host> local_nodes(int count, int spares) {
   char name[256] = "";
   ::gethostname(name, sizeof name - 1);
   std::vector<Host> out;
-  for (int i = 0; i < count + spares; ++i) out.push_back({count == 1 && i == 0 ? name : fmt::format("{}-node{}", name, i), slots_unlimited});
+  for (int i = 0; i < count + spares; ++i) {
+    out.push_back({count == 1 && i == 0 ? name : fmt::format("{}-node{}", name, i), slots_unlimited});
+  }
   return out;
 }
 
@@ -129,7 +131,11 @@ Result<> apply(const PlacementOptions& options, const Words& environment, const 
   Result<Placement> placed = place(std::move(*hosts), out.job.rank_count(), *map_by, oversubscribe, spares);
   if (!placed) return std::unexpected(placed.error());
   take(*placed, out);
-  out.launch = {*kind, options.launcher == "ssh", split_words(options.launcher_command), options.remote_path, options.head_address, {}, false};
+  out.launch.kind = *kind;
+  out.launch.everywhere = options.launcher == "ssh";
+  out.launch.command = split_words(options.launcher_command);
+  out.launch.remote_path = options.remote_path;
+  out.launch.head_address = options.head_address;
   return bind(options, oversubscribe, out.job);
 }
 

@@ -189,7 +189,9 @@ std::string report_json(const Timeline& timeline, const Job& job) {
 
 std::string trace_json(const Timeline& timeline, const Job& job) {
   Trace trace(timeline.start());
-  for (int node = 0; node < job.node_count; ++node) trace.name("process_name", node, 0, fmt::format("node {} ({})", node, job.node_name(node)));
+  for (int node = 0; node < job.node_count; ++node) {
+    trace.name("process_name", node, 0, fmt::format("node {} ({})", node, job.node_name(node)));
+  }
   for (int rank = 0; rank < job.rank_count(); ++rank) {
     int node = job.node_of(rank);
     trace.name("thread_name", node, rank, fmt::format("rank {}", rank));

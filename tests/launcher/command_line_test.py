@@ -39,7 +39,8 @@ class CommandLine(Case):
         self.expect(0, "-n", 1, *show, env={"PYTHONHASHSEED": "7"}, out="0 1 0 0 1 7\n")
 
     def test_variables_follow_the_map(self):
-        show = ["sh", "-c", "echo $OMPI_COMM_WORLD_RANK $OMPI_COMM_WORLD_LOCAL_RANK/$OMPI_COMM_WORLD_LOCAL_SIZE $MPI_LOCALRANKID/$MPI_LOCALNRANKS"]
+        show = ["sh", "-c", "echo $OMPI_COMM_WORLD_RANK $OMPI_COMM_WORLD_LOCAL_RANK/$OMPI_COMM_WORLD_LOCAL_SIZE "
+                            "$MPI_LOCALRANKID/$MPI_LOCALNRANKS"]
         self.run_job("-n", 5, "--nodes", 2, "--map-by", "node", *show)
         self.assertEqual(sorted(self.out.splitlines()), ["0 0/3 0/3", "1 0/2 0/2", "2 1/3 1/3", "3 1/2 1/2", "4 2/3 2/3"])
 
@@ -47,13 +48,15 @@ class CommandLine(Case):
         """Each rank a core, over the nodes that share this machine; a user's own binding counts."""
         cores = sorted(os.sched_getaffinity(0))
         show = ["sh", "-c", "grep Cpus_allowed_list /proc/self/status"]
-        self.expect(0, "-n", 1, "--bind-to", "core", "--report-bindings", *show, err=r"^holdfast: rank 0 on \S+: bound to core 0 of socket 0 \(processors? ")
+        self.expect(0, "-n", 1, "--bind-to", "core", "--report-bindings", *show,
+                    err=r"^holdfast: rank 0 on \S+: bound to core 0 of socket 0 \(processors? ")
         self.assertEqual(len(self.err.splitlines()), 1)
         self.expect(0, "-n", 2, "--report-bindings", *show, err="rank 1 on .*: not bound, may use cores? 0")
         if len(cores) == 2:
             self.expect(0, "-n", 2, "--nodes", 2, "--bind-to", "core", "--label", *show)
             self.assertEqual(sorted(re.findall(r"\[(\d)\].*\t(\d+)", self.out)), [("0", str(cores[0])), ("1", str(cores[1]))])
-        self.expect(1, "-n", 1 + len(cores), "--bind-to", "core", "true", err=f"{1 + len(cores)} ranks are to be bound to .*--oversubscribe")
+        self.expect(1, "-n", 1 + len(cores), "--bind-to", "core", "true",
+                    err=f"{1 + len(cores)} ranks are to be bound to .*--oversubscribe")
         self.expect(0, "-n", 1 + len(cores), "--bind-to", "core", "--oversubscribe", "true")
 
     def test_huge_pages(self):
@@ -73,10 +76,14 @@ class CommandLine(Case):
                             (("-n", "x", "ls"), "x"), (("--bogus", "ls"), "unknown option --bogus"), (("-Z", "ls"), "unknown option -Z"),
                             (("-n",), "needs a value"), (("-n", 2), "which program"), (("--protocol", "x", "ls"), "none or pessimist"),
                             (("--log-level", "node", "ls"), "not supported yet"), (("--log-memory", "x", "ls"), "not a size"),
-                            (("--hostfile", "no/such/file", "ls"), "no/such/file: cannot be read"), (("--hosts", "a:x", "ls"), "a:4"),
-                            (("--hosts", "a", "--nodes", 2, "ls"), "give one of them"), (("--map-by", "core", "ls"), "node, slot or ppr:N:node"),
-                            (("--hosts", "a:2", "-n", 3, "ls"), "only 2 slots.*--oversubscribe"), (("--launcher", "x", "ls"), "auto, local, ssh or slurm"),
-                            (("-n", 3, "--nodes", 2, "--map-by", "ppr:1:node", "ls"), "--oversubscribe"), (("--ppn", 1, "--map-by", "node", "--nodes", 2, "ls"), "one of them"),
+                            (("--hostfile", "no/such/file", "ls"), "no/such/file: cannot be read"),
+                            (("--hosts", "a:x", "ls"), "a:4"),
+                            (("--hosts", "a", "--nodes", 2, "ls"), "give one of them"),
+                            (("--map-by", "core", "ls"), "node, slot or ppr:N:node"),
+                            (("--hosts", "a:2", "-n", 3, "ls"), "only 2 slots.*--oversubscribe"),
+                            (("--launcher", "x", "ls"), "auto, local, ssh or slurm"),
+                            (("-n", 3, "--nodes", 2, "--map-by", "ppr:1:node", "ls"), "--oversubscribe"),
+                            (("--ppn", 1, "--map-by", "node", "--nodes", 2, "ls"), "one of them"),
                             (("--bind-to", "x", "ls"), "core, socket or none"), (("--inject", "kill:rank=1,at=1s", "ls"), "no rank 1"),
                             (("--large-messages", "x", "ls"), "auto, direct or copied"), (("--eager-limit", "x", "ls"), "not a size"),
                             (("--eager-limit", 12, "ls"), "1K to 64M"), (("--nodes", 0, "ls"), "--nodes 0"), (("-n", 1, "ls", ":"), "which program")]:

@@ -75,7 +75,8 @@ class Ssh(Case):
         self.assertRegex(self.err, "holdfast: stranger: .*Host key verification failed")  # ssh's own words
 
     def test_holdfast_is_not_there(self):
-        self.expect_no_start("host n1: /no/such/holdfast cannot be run there", *self.on("n1", "-n", 1, "--remote-path", "/no/such/holdfast"), "true")
+        self.expect_no_start("host n1: /no/such/holdfast cannot be run there",
+                             *self.on("n1", "-n", 1, "--remote-path", "/no/such/holdfast"), "true")
 
     def test_holdfast_of_another_build(self):
         other = Path(DIRECTORY) / "other-build"
@@ -117,12 +118,13 @@ sys.exit(subprocess.run([*{HOSTS.ssh.split()!r}, *sys.argv[1:]], input=bytes(tic
                 os.kill(found[0], getattr(harness.signal, f"SIG{how}"))
                 self.expect_nothing_left(marker)
                 job.communicate(timeout=20)
-                agents = [c for c in commands_of(int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit()).values() if c.startswith(f"{harness.HOLDFAST} agent")]
-                self.assertEqual(agents, [])
+                everything = commands_of(int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit()).values()
+                self.assertEqual([c for c in everything if c.startswith(f"{harness.HOLDFAST} agent")], [])
 
     def test_the_key_is_nowhere_to_be_read(self):
         since = secrets_search.start_of_search()
-        job = self.start(*self.on("n1,n2", "-n", 2, "-v"), *self.raw("hello", "init", "r0?key", "sleep:60000", "finalize"), marker=uuid.uuid4().hex)
+        job = self.start(*self.on("n1,n2", "-n", 2, "-v"), *self.raw("hello", "init", "r0?key", "sleep:60000", "finalize"),
+                         marker=uuid.uuid4().hex)
         key = bytes.fromhex(job.stdout.readline().decode())
         self.assertEqual(len(key), 32)
         found, looked = secrets_search.look(key, secrets_search.all_directories(DIRECTORY), since)

@@ -8,7 +8,9 @@ namespace {
 TEST(SlurmAllocation, Counts) {
   EXPECT_EQ(expand_counts("4(x2),1"), (std::vector<int>{4, 4, 1}));
   EXPECT_EQ(expand_counts("16"), (std::vector<int>{16}));
-  for (const char* wrong : {"", "x", "4(x", "4(x2", "4 4", "0", "4(x-1)", "4(x99999999)"}) EXPECT_TRUE(expand_counts(wrong).empty()) << wrong;
+  for (const char* wrong : {"", "x", "4(x", "4(x2", "4 4", "0", "4(x-1)", "4(x99999999)"}) {
+    EXPECT_TRUE(expand_counts(wrong).empty()) << wrong;
+  }
 }
 
 TEST(SlurmAllocation, OnlyInsideOfOne) {
