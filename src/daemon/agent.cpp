@@ -19,6 +19,15 @@ namespace {
 
 constexpr int connect_limit_ms = 5000;  // for each address of the head
 
+bool read_exactly(MutableBytes to) {
+  while (!to.empty()) {
+    ssize_t n = ::read(0, to.data(), to.size());
+    if (n <= 0) return false;
+    to = to.subspan(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
 }  // namespace
 
 Agent::~Agent() = default;
@@ -296,15 +305,13 @@ LocalRank* Agent::local(int number) const {
 int agent_main(const std::vector<std::string>& arguments) {
   AgentTicket ticket;
   auto bytes = std::as_writable_bytes(std::span(&ticket, 1));
-  std::size_t got = 0;
-  for (ssize_t n; !::isatty(0) && got < bytes.size() && (n = ::read(0, bytes.data() + got, bytes.size() - got)) > 0;) {
-    got += static_cast<std::size_t>(n);
-  }
-  if (got < offsetof(AgentTicket, node) || ticket.magic != AgentTicket().magic) {
+  constexpr std::size_t head_bytes = offsetof(AgentTicket, node);
+  if (::isatty(0) || !read_exactly(bytes.first(head_bytes)) || ticket.magic != AgentTicket().magic) {
     fmt::print(stderr, "holdfast: the agent is started by 'holdfast run', not by hand\n");
     return 2;
   }
-  if (got != bytes.size() || ticket.build != own_build()) {
+  // Another build's ticket may be shorter, and stdin does not end with it.
+  if (ticket.build != own_build() || !read_exactly(bytes.subspan(head_bytes))) {
     fmt::print(stderr, "holdfast: agent: this holdfast {} is of another build than the one that starts it\n", HOLDFAST_VERSION);
     return exit_other_build;
   }

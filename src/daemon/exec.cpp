@@ -58,6 +58,14 @@ std::string digest(const Words& words) {
   return hex(out);
 }
 
+// By Slurm's number of the node.
+std::string ticket_name(int node) {
+  return fmt::format("holdfast-ticket-{}", node);
+}
+std::string leader_name(int node) {
+  return fmt::format("holdfast-leader-{}", node);
+}
+
 std::string to_text(const Task& task) {
   return fmt::format("{} {} {} {} {} {}", task.node, task.local, task.process, task.words, task.open_key, task.node_name);
 }
@@ -89,22 +97,22 @@ Result<Task> own_task(const Words& arguments, const KeyPair& keys) {
   return Task{std::atoi(node), std::atoi(local), ::getpid(), digest(arguments), hex(keys.open), name};
 }
 
-// Nodes are numbered by Slurm in its own order; ours by their lowest rank, so that the head's is 0.
+// Nodes are numbered by Slurm in its own order; here by their lowest rank, so that the head's is 0.
 struct Nodes {
   Placement placement;
-  std::vector<Task> leaders;       // by our number
-  std::map<int, int> number_of;    // Slurm's -> ours
+  std::vector<Task> leaders;  // the first task of each
 };
 
 Result<Nodes> nodes_of(const std::vector<Task>& tasks) {
   Nodes out;
+  std::map<int, std::int32_t> number_of;  // Slurm's number
   for (std::size_t rank = 0; rank < tasks.size(); ++rank) {
     const Task& task = tasks[rank];
     if (task.words != tasks[0].words) {
       return fail(fmt::format("task {} was given another command line or directory than task 0: programs that differ need holdfast run",
                               rank));
     }
-    auto [at, first] = out.number_of.try_emplace(task.node, static_cast<int>(out.leaders.size()));
+    auto [at, first] = number_of.try_emplace(task.node, static_cast<std::int32_t>(out.leaders.size()));
     if (first) {
       out.leaders.push_back(task);
       out.placement.hosts.push_back({task.node_name, slots_unlimited});
@@ -123,11 +131,12 @@ class PmiLauncher final : public Launcher {
 
   Result<> start(int number, const std::string& host, const AgentTicket& ticket) override {
     if (number == 0) return local_->start(number, host, ticket);
+    const Task& leader = leaders_[static_cast<std::size_t>(number)];
     decltype(KeyPair::open) key;
-    if (!unhex(leaders_[static_cast<std::size_t>(number)].open_key, key)) return fail(fmt::format("host {}: its key is damaged", host));
+    if (!unhex(leader.open_key, key)) return fail(fmt::format("host {}: its key is damaged", host));
     SealedTicket sealed;
     crypto_box_seal(sealed.data(), reinterpret_cast<const std::uint8_t*>(&ticket), sizeof ticket, key.data());
-    return pmi_.put(fmt::format("holdfast-ticket-{}", number), hex(sealed));
+    return pmi_.put(ticket_name(leader.node), hex(sealed));
   }
   Result<> started_all() override {
     if (Result<> done = pmi_.fence(); !done) return done;
@@ -172,8 +181,8 @@ int be_head(Pmi& pmi, const Words& arguments) {
   return head.run();
 }
 
-int be_agent(Pmi& pmi, int number, const KeyPair& keys) {
-  Result<std::string> text = pmi.get(fmt::format("holdfast-ticket-{}", number));
+int be_agent(Pmi& pmi, int node, const KeyPair& keys) {
+  Result<std::string> text = pmi.get(ticket_name(node));
   if (!text) return complain(text.error());
   if (Result<> done = pmi.finalize(); !done) return complain(done.error());
   if (text->empty()) return 0;  // the head has said why
@@ -188,8 +197,12 @@ int be_agent(Pmi& pmi, int number, const KeyPair& keys) {
   return agent.run(false);
 }
 
-int wait_for(pid_t leader) {
-  Result<os::UniqueFd> pidfd = os::open_pidfd(leader);
+// Its own ranks are the agent's: what is left for this task is to be there until they have ended.
+int wait_for_leader(Pmi& pmi, int node) {
+  Result<std::string> text = pmi.get(leader_name(node));
+  if (!text) return complain(text.error());
+  if (Result<> done = pmi.finalize(); !done) return complain(done.error());
+  Result<os::UniqueFd> pidfd = os::open_pidfd(std::atoi(text->c_str()));
   if (!pidfd) return 0;  // has ended already
   pollfd ended{pidfd->get(), POLLIN, 0};
   while (::poll(&ended, 1, -1) < 0 && errno == EINTR) continue;
@@ -199,20 +212,16 @@ int wait_for(pid_t leader) {
 int be_task(Pmi& pmi, const Words& arguments, const KeyPair& keys) {
   Result<Task> own = own_task(arguments, keys);
   if (!own) return complain(own.error(), 2);
-  if (Result<> put = pmi.put(fmt::format("holdfast-task-{}", pmi.rank()), to_text(*own)); !put) return complain(put.error());
-  if (Result<> fence = pmi.fence(); !fence) return complain(fence.error());
+  const bool leads = own->local == 0;
+  Result<> told = pmi.put(fmt::format("holdfast-task-{}", pmi.rank()), to_text(*own));
+  if (told && leads) told = pmi.put(leader_name(own->node), std::to_string(own->process));
+  if (told) told = pmi.fence();
+  if (!told) return complain(told.error());
   if (pmi.rank() == 0) return be_head(pmi, arguments);
   // Slurm sends its signals to all tasks: the head decides how the job ends.
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_IGN);
-  auto tasks = all_tasks(pmi);
-  auto nodes = tasks ? nodes_of(*tasks) : std::unexpected(tasks.error());
   if (Result<> fence = pmi.fence(); !fence) return complain(fence.error());
-  if (!nodes) return pmi.finalize() ? 0 : 1;  // the head has said why
-  const int number = nodes->number_of[own->node];
-  const Task& leader = nodes->leaders[static_cast<std::size_t>(number)];
-  if (leader.process == own->process) return be_agent(pmi, number, keys);
-  if (Result<> done = pmi.finalize(); !done) return complain(done.error());
-  return wait_for(leader.process);
+  return leads ? be_agent(pmi, own->node, keys) : wait_for_leader(pmi, own->node);
 }
 
 }  // namespace

@@ -88,6 +88,28 @@ class Ssh(Case):
         shutil.copymode(harness.HOLDFAST, other)
         self.expect_no_start("host n1: holdfast there is of another build", *self.on("n1", "-n", 1, "--remote-path", other), "true")
 
+    def test_build_is_looked_at_before_the_rest(self):
+        """Of a ticket that another build may have made shorter, with stdin left open."""
+        agent = subprocess.Popen([harness.HOLDFAST, "agent"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        agent.stdin.write(b"HFTICKET" + 20 * b"x")
+        agent.stdin.flush()
+        self.assertEqual(agent.wait(10), 3)
+        agent.stdin.close()
+        self.assertIn(b"another build", agent.stderr.read())
+        agent.stderr.close()
+
+    def test_clocks_that_differ(self):
+        """An agent whose machine was started long before: times in the report are the head's."""
+        if subprocess.run(["unshare", "--time", "--monotonic", "100000", "true"], capture_output=True).returncode != 0:
+            self.skipTest("no time namespaces here")
+        early = Path(DIRECTORY) / "early"
+        early.write_text(f'#!/bin/sh\nexec unshare --time --monotonic 100000 {harness.HOLDFAST} "$@"\n')
+        early.chmod(0o755)
+        report = self.expect_report(0, *self.on("n1,n2", "-n", 2, "--remote-path", early, "--inject", "kill:rank=1,call=3"),
+                                    *self.raw("hello", "init", "call:1", "call:2", "call:3", "call:4", "finalize"))
+        self.assertEqual(len(report["failures"]), 1)
+        self.assertTrue(0 < report["failures"][0]["time_s"] < 60, report["failures"])
+
     def test_head_is_not_reached(self):
         self.expect_no_start("host n1: its agent could not connect to this machine.*--head-address",
                              "--launcher", "ssh", "--launcher-exec", self.through_wrong_port(), "--hosts", "n1", "-n", 1, "true")

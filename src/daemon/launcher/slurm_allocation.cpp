@@ -29,17 +29,6 @@ int take_number(std::string_view& text) {
   return value;
 }
 
-std::vector<int> slots_of(const Words& environment) {
-  // Without a number of tasks Slurm counts one for each node, or none.
-  if (!lookup(environment, "SLURM_NTASKS").empty()) return expand_counts(lookup(environment, "SLURM_TASKS_PER_NODE"));
-  std::vector<int> cores = expand_counts(lookup(environment, "SLURM_JOB_CPUS_PER_NODE"));
-  const std::string per_task = lookup(environment, "SLURM_CPUS_PER_TASK");
-  std::string_view rest = per_task;
-  const int each = std::max(take_number(rest), 1);
-  for (int& count : cores) count = std::max(count / each, 1);
-  return cores;
-}
-
 }  // namespace
 
 bool in_slurm_allocation(const Words& environment) {
@@ -65,6 +54,20 @@ std::vector<int> expand_counts(std::string_view text) {
   return out;
 }
 
+std::vector<int> slots_of_slurm_allocation(const Words& environment, std::size_t nodes) {
+  // Without a number of tasks Slurm counts one for each node, or none; in a shell that is a step of the allocation it counts that.
+  if (!lookup(environment, "SLURM_NTASKS").empty()) {
+    std::vector<int> tasks = expand_counts(lookup(environment, "SLURM_TASKS_PER_NODE"));
+    if (tasks.size() == nodes && lookup(environment, "SLURM_STEP_ID").empty()) return tasks;
+  }
+  std::vector<int> cores = expand_counts(lookup(environment, "SLURM_JOB_CPUS_PER_NODE"));
+  const std::string per_task = lookup(environment, "SLURM_CPUS_PER_TASK");
+  std::string_view rest = per_task;
+  const int each = std::max(take_number(rest), 1);
+  for (int& count : cores) count = std::max(count / each, 1);
+  return cores.size() == nodes ? cores : std::vector<int>{};
+}
+
 Result<std::vector<Host>> hosts_of_slurm_allocation(const Words& environment) {
   const std::string list = lookup(environment, "SLURM_JOB_NODELIST"), path = lookup(environment, "PATH");
   auto scontrol = os::find_program("scontrol", "", path.empty() ? nullptr : path.c_str());
@@ -75,17 +78,15 @@ Result<std::vector<Host>> hosts_of_slurm_allocation(const Words& environment) {
   command.environment = environment;
   Result<std::string> names = os::output_of(command);
   if (!names) return fail(fmt::format("scontrol show hostnames {}: {}", list, names.error().text));
-  const std::vector<int> slots = slots_of(environment);
   std::vector<Host> out;
   std::istringstream in(*names);
-  for (std::string name; in >> name;) {
-    if (out.size() >= slots.size()) break;
-    out.push_back({name, slots[out.size()]});
+  for (std::string name; in >> name;) out.push_back({name, slots_not_said});
+  const std::vector<int> slots = slots_of_slurm_allocation(environment, out.size());
+  if (out.empty() || slots.empty()) {
+    return fail(fmt::format("SLURM_JOB_CPUS_PER_NODE says nothing of the {} nodes of {}: name them, as in --hosts n0:4,n1:4", out.size(),
+                            list));
   }
-  if (out.empty() || out.size() != slots.size()) {
-    return fail(fmt::format("Slurm's environment names {} nodes with slots for {}: is it one of sbatch or salloc?", out.size(),
-                            slots.size()));
-  }
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].slots = slots[i];
   return out;
 }
 
