@@ -26,6 +26,12 @@ class Nodes(Case):
             self.expect(0, "-n", ranks, "--nodes", 2, *self.raw("hello", "init", "where", "finalize"))
             self.assertEqual(self.out.count(f"oversubscribed {shared}"), ranks)
 
+    def test_hosts_that_are_this_machine_need_no_ssh(self):
+        self.expect(0, "-n", 3, "--hosts", f"localhost:2,{os.uname().nodename}", "--launcher-exec", "/no/such/ssh",
+                    *self.raw("hello", "init", "where", "finalize"))
+        self.assertEqual(sorted(re.findall(r"rank (\d) node (\d) of 2", self.out)), [("0", "0"), ("1", "0"), ("2", "1")])
+        self.expect(1, "-n", 1, "--hosts", "elsewhere", "--launcher-exec", "/no/such/ssh", "true", err="program /no/such/ssh not found")
+
     def test_the_report_names_hosts(self):
         report = self.expect_report(0, "-n", 3, "--nodes", 2, "--map-by", "node", "true")
         self.assertEqual([(r["node"], r["host"]) for r in report["ranks"]], [(n, f"{os.uname().nodename}-node{n}") for n in (0, 1, 0)])

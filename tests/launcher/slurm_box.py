@@ -9,6 +9,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from ports import free_ports
+
 SEARCH = "/usr/sbin:/usr/local/sbin:" + os.environ.get("PATH", "")
 TOOLS = {tool: shutil.which(tool, path=SEARCH) for tool in ("munged", "slurmctld", "slurmd", "srun", "salloc", "sbatch", "scontrol")}
 
@@ -54,19 +56,6 @@ def missing():
     if os.geteuid() != 0:
         return "Slurm's daemons need root"
     return ""
-
-
-def free_ports(count):
-    """The first of so many ports in a row that nobody listens at."""
-    for first in range(21000 + os.getpid() % 500 * 20, 60000, count):
-        try:
-            for port in range(first, first + count):
-                with socket.socket() as probe:
-                    probe.bind(("127.0.0.1", port))
-            return first
-        except OSError:
-            continue
-    raise RuntimeError("no free ports")
 
 
 class Box:

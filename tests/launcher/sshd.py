@@ -3,10 +3,11 @@
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import time
 from pathlib import Path
+
+from ports import free_ports
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:" + os.environ.get("PATH", ""))
 
@@ -21,12 +22,6 @@ def missing():
 
 def make_key(path):
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path], check=True, stdin=subprocess.DEVNULL)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Hosts:
@@ -44,8 +39,8 @@ class Hosts:
         authorized.write_text((self.directory / "user.pub").read_text())
         authorized.chmod(0o600)
         known, config = "", ""
-        for name in (*names, "locked", "stranger", "shut"):
-            port = free_port()
+        names = [*names, "locked", "stranger", "shut"]
+        for port, name in enumerate(names, free_ports(len(names))):
             if name != "shut":
                 self.daemons.append(self.start(name, port))
             if name != "stranger":
