@@ -1,0 +1,50 @@
+#include "core/event_logger/store.hpp"
+
+#include <algorithm>
+
+namespace hf::core::event_logger {
+
+Store::Verdict Store::on_append(Rank rank, Term term, std::uint64_t position, std::uint64_t promised, Bytes bytes) {
+  auto [at, is_new] = streams_.try_emplace(rank);
+  Stream& stream = at->second;
+#ifndef HOLDFAST_MUTATE_ACCEPT_FENCED
+  if (term < stream.term) return Verdict::refused;
+#endif
+  if (term > stream.term) {
+    // The hosting before may have appended here what nobody was told was stable: not a beginning of this stream.
+    bytes_ -= stream.bytes.size();
+    stream = {.term = term};
+  }
+  if (position > stream.bytes.size()) return Verdict::gap;
+  const std::uint64_t known = std::min<std::uint64_t>(stream.bytes.size() - position, bytes.size());
+  bytes = bytes.subspan(known);
+  if (bytes.size() > bytes_max_ - bytes_) return Verdict::full;
+  stream.bytes.insert(stream.bytes.end(), bytes.begin(), bytes.end());
+  bytes_ += bytes.size();
+#ifndef HOLDFAST_MUTATE_FORGET_PROMISED
+  stream.promised = std::max(stream.promised, promised);
+#endif
+  return Verdict::taken;
+}
+
+Store::Content Store::on_open(Rank rank, Term term) {
+  auto [at, is_new] = streams_.try_emplace(rank);
+  Stream& stream = at->second;
+  if (term < stream.term) return {.refused = true};
+  stream.term = term;
+  return {.known = !is_new, .promised = stream.promised, .bytes = stream.bytes};
+}
+
+std::uint64_t Store::end(Rank rank) const {
+  auto at = streams_.find(rank);
+  return at == streams_.end() ? 0 : at->second.bytes.size();
+}
+
+void Store::forget(Rank rank) {
+  auto at = streams_.find(rank);
+  if (at == streams_.end()) return;
+  bytes_ -= at->second.bytes.size();
+  streams_.erase(at);
+}
+
+}  // namespace hf::core::event_logger
