@@ -15,9 +15,15 @@ class Sender {
   // `in_flight_max`: bytes sent and not answered yet, all ranks together.
   explicit Sender(std::uint64_t in_flight_max) : in_flight_max_(in_flight_max) {}
 
-  // A rank hosted here from now on. `promised`: what an earlier hosting has told to be stable.
-  void add(Rank rank, Term term, std::uint64_t promised);
-  void on_published(Rank rank, std::uint64_t end);
+  // How far a rank's events go: bytes of its stream, and its last test that found nothing.
+  struct Extent {
+    std::uint64_t end = 0;
+    TestClock last_failed{};
+    bool covers(const Extent& other) const { return end >= other.end && last_failed >= other.last_failed; }
+  };
+  // A rank hosted here from now on. `promised`: what an earlier hosting may have told to be stable.
+  void add(Rank rank, Term term, const Extent& promised);
+  void on_published(Rank rank, const Extent& extent);
   // What the holder of this connection has is asked first: an empty append at position 0.
   void on_connected(Generation generation);
   void on_disconnected();
@@ -29,22 +35,22 @@ class Sender {
     Term term{};
     std::uint64_t position = 0, end = 0;  // of the stream; equal: a question
     std::uint64_t promised = 0;
+    TestClock last_failed{};
   };
   bool poll_append(Append& append);
   // False: this was not asked, or is more than was sent.
-  bool on_stable(Rank rank, Term term, std::uint64_t position);
+  bool on_stable(Rank rank, Term term, const Extent& extent);
 
   // Never goes back: what a rank was once told stays true for its gate.
-  std::uint64_t stable(Rank rank) const { return ranks_.at(rank).promised; }
+  const Extent& stable(Rank rank) const { return ranks_.at(rank).promised; }
   // True once for each generation: its holder has all that was ever told to be stable.
   bool poll_held(Generation& generation);
 
  private:
   struct PerRank {
     Term term{};
-    std::uint64_t published = 0;
-    std::uint64_t promised = 0;
-    std::uint64_t sent = 0, stable = 0;  // at the present holder
+    Extent published, promised;
+    Extent sent, stable;                 // at the present holder
     bool asked = false, known = false;   // what it has
   };
   static constexpr std::uint64_t append_bytes_max = 256 << 10;

@@ -4,7 +4,8 @@
 
 namespace hf::core::event_logger {
 
-Store::Verdict Store::on_append(Rank rank, Term term, std::uint64_t position, std::uint64_t promised, Bytes bytes) {
+Store::Verdict Store::on_append(Rank rank, Term term, std::uint64_t position, std::uint64_t promised,
+                                TestClock last_failed, Bytes bytes) {
   auto [at, is_new] = streams_.try_emplace(rank);
   Stream& stream = at->second;
 #ifndef HOLDFAST_MUTATE_ACCEPT_FENCED
@@ -16,11 +17,15 @@ Store::Verdict Store::on_append(Rank rank, Term term, std::uint64_t position, st
     stream = {.term = term};
   }
   if (position > stream.bytes.size()) return Verdict::gap;
-  const std::uint64_t known = std::min<std::uint64_t>(stream.bytes.size() - position, bytes.size());
-  bytes = bytes.subspan(known);
-  if (bytes.size() > bytes_max_ - bytes_) return Verdict::full;
-  stream.bytes.insert(stream.bytes.end(), bytes.begin(), bytes.end());
-  bytes_ += bytes.size();
+  if (!bytes.empty()) {
+    // What stands behind is part of an event that a hosting before could not send whole.
+    const std::uint64_t behind = stream.bytes.size() - position;
+    if (bytes.size() > bytes_max_ - bytes_ + behind) return Verdict::full;
+    stream.bytes.resize(position);
+    stream.bytes.insert(stream.bytes.end(), bytes.begin(), bytes.end());
+    bytes_ += bytes.size() - behind;
+  }
+  stream.last_failed = std::max(stream.last_failed, last_failed);
 #ifndef HOLDFAST_MUTATE_FORGET_PROMISED
   stream.promised = std::max(stream.promised, promised);
 #endif
@@ -32,12 +37,17 @@ Store::Content Store::on_open(Rank rank, Term term) {
   Stream& stream = at->second;
   if (term < stream.term) return {.refused = true};
   stream.term = term;
-  return {.known = !is_new, .promised = stream.promised, .bytes = stream.bytes};
+  return {.known = !is_new, .promised = stream.promised, .last_failed = stream.last_failed, .bytes = stream.bytes};
 }
 
 std::uint64_t Store::end(Rank rank) const {
   auto at = streams_.find(rank);
   return at == streams_.end() ? 0 : at->second.bytes.size();
+}
+
+TestClock Store::last_failed(Rank rank) const {
+  auto at = streams_.find(rank);
+  return at == streams_.end() ? TestClock{} : at->second.last_failed;
 }
 
 void Store::forget(Rank rank) {

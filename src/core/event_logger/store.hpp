@@ -1,6 +1,7 @@
 // What an agent holds of the events of ranks of other nodes (docs/node-loss.md). Pure.
 //
-// A rank's events are one stream of bytes over all its incarnations. Whoever hosts the rank appends to it under the term of that
+// A rank's events are one stream of bytes over all its incarnations, and beside it the clock of the last completion test that is known to
+// have found nothing (events.md, the lazy event). Whoever hosts the rank appends to it under the term of that
 // hosting; opening the stream under a newer term gives all of it and refuses the older ones from then on (fencing).
 #pragma once
 #include <cstdint>
@@ -23,18 +24,20 @@ class Store {
     full,     // nothing was taken: bytes_max
   };
   // `promised`: how far the sender has told its rank that events are stable, by an earlier holder perhaps.
-  Verdict on_append(Rank rank, Term term, std::uint64_t position, std::uint64_t promised, Bytes bytes);
+  Verdict on_append(Rank rank, Term term, std::uint64_t position, std::uint64_t promised, TestClock last_failed, Bytes bytes);
 
   struct Content {
     bool refused = false;
     bool known = false;          // something was appended or opened here before
     std::uint64_t promised = 0;  // more than `bytes` holds: events were lost with their holder
+    TestClock last_failed{};
     Bytes bytes;                 // valid until the next call
   };
   // The rank is hosted elsewhere from now on, under this term.
   Content on_open(Rank rank, Term term);
 
   std::uint64_t end(Rank rank) const;
+  TestClock last_failed(Rank rank) const;
   void forget(Rank rank);
   std::uint64_t bytes() const { return bytes_; }
 
@@ -42,6 +45,7 @@ class Store {
   struct Stream {
     Term term{};
     std::uint64_t promised = 0;
+    TestClock last_failed{};
     std::vector<std::byte> bytes;
   };
   std::uint64_t bytes_max_, bytes_ = 0;
