@@ -72,8 +72,11 @@ wire::Welcome Agent::welcome(int number) {
   out.rank = number;
   out.incarnation = rank.incarnation;
   out.rank_count = job_.rank_count();
-  out.node = ticket_.node;
+  out.node = job_.node_of(number);
   out.node_count = job_.node_count;
+  out.agent = ticket_.node;
+  out.agent_count = static_cast<std::int32_t>(nodes_.size());
+  out.log_level = job_.log_level;
   out.app_number = job_.program_of(number);
   out.protocol = job_.protocol;
   out.direct_from_bytes = direct_from_;
@@ -99,7 +102,7 @@ wire::Welcome Agent::welcome(int number) {
 
 std::vector<wire::RankEntry> Agent::ranks() {
   std::vector<wire::RankEntry> out;
-  for (int rank = 0; rank < job_.rank_count(); ++rank) out.push_back({job_.node_of(rank)});
+  for (int rank = 0; rank < job_.rank_count(); ++rank) out.push_back({job_.node_of(rank), hosting_[static_cast<std::size_t>(rank)]});
   return out;
 }
 
@@ -162,6 +165,8 @@ void Agent::on_told(int number, BootstrapKind kind, Bytes payload) {
     wire::RankName name;
     if (!read_struct(payload, name) || name.rank < 0 || name.rank >= job_.rank_count()) return;
     segments_->forget(number, name.rank);
+  } else if (kind == BootstrapKind::determined) {
+    if (keeper_) keeper_->look(Rank{number});
   } else if (kind == BootstrapKind::note) {
     std::string text = one_line(payload);
     event(EventKind::note, rank, {}, bytes_of(text));

@@ -127,6 +127,10 @@ void AgentLinks::send_all_bytes(ControlKind kind, Bytes body) {
   }
 }
 
+void AgentLinks::close(int node) {
+  if (joined(node)) channel(node).shut();
+}
+
 bool AgentLinks::any_alive() const {
   for (const Link& link : links_) {
     if (link.process != 0) return true;

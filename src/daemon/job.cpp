@@ -49,7 +49,10 @@ void encode(const Job& job, std::vector<std::byte>& bytes) {
     out.put_text(program.working_directory);
   }
   out.put(job.node_count);
+  out.put(job.spare_count);
   out.put(job.protocol);
+  out.put(job.log_level);
+  out.put(job.event_memory_bytes);
   out.put(job.large_messages);
   out.put(job.eager_bytes);
   out.put(job.divergence_is_fatal);
@@ -86,7 +89,10 @@ bool decode(Bytes bytes, Job& job) {
     job.programs.push_back(std::move(program));
   }
   job.node_count = in.get<int>();
+  job.spare_count = in.get<int>();
   job.protocol = in.get<wire::Protocol>();
+  job.log_level = in.get<wire::LogLevel>();
+  job.event_memory_bytes = in.get<std::uint64_t>();
   job.large_messages = in.get<LargeMessages>();
   job.eager_bytes = in.get<std::uint64_t>();
   job.divergence_is_fatal = in.get<bool>();

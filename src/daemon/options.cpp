@@ -29,9 +29,10 @@ struct Section {
 struct Whole {
   Words set_everywhere;
   int nodes = 1;
-  std::string protocol = "pessimist", level = "process", on_divergence = "end", large_messages = "auto";
+  std::string protocol = "pessimist", level, on_divergence = "end", large_messages = "auto";
   std::string log_memory, log_disk, log_ready = "32M", log_directory, eager_limit;
-  int restarts = 20;
+  int restarts = 20, spares = 0, node_timeout = 800;
+  std::string event_memory = "1G";
   Words inject, collective;
   std::string report, trace, collectives;
   bool label = false, verbose = false, version = false, help = false;
@@ -69,7 +70,11 @@ void declare_whole(CLI::App& app, Whole& whole) {
   repeatable(app.add_option("--genv", whole.set_everywhere, "-genv VAR VALUE: for all programs"), 2);
   app.add_option("--nodes", whole.nodes, "split the ranks over so many agents, joined by TCP only");
   app.add_option("--protocol", whole.protocol, "none or pessimist (default): what survives the death of a rank");
-  app.add_option("--log-level", whole.level, "process (default): where events are stable");
+  app.add_option("--spares", whole.spares, "so many more nodes without ranks, which take over those of a node that is lost");
+  app.add_option("--node-timeout", whole.node_timeout, "a node is lost after so many ms without a sign of life (default 800)");
+  app.add_option("--log-level", whole.level,
+                 "process, or node (default with several nodes): what determinants survive before a message that depends on them leaves");
+  app.add_option("--event-memory", whole.event_memory, "what a node holds of other nodes' determinants at most (default 1G)");
   app.add_option("--log-memory", whole.log_memory,
                  "memory for a rank's message log, as in 512M (default: 1/8 of all "
                  "memory, shared by the ranks)");
@@ -226,6 +231,27 @@ std::expected<Program, UsageError> make_program(const Section& section, const Wh
   return out;
 }
 
+std::expected<void, UsageError> fill_nodes(const Whole& whole, Job& job) {
+  if (whole.spares < 0 || whole.spares > 256) return usage(fmt::format("--spares {}: 0 to 256", whole.spares));
+  job.spare_count = whole.spares;
+  const bool several = job.agent_count() > 1;
+  if (whole.level == "disk") return usage("--log-level disk is not supported yet: process or node");
+  if (!whole.level.empty() && whole.level != "process" && whole.level != "node") {
+    return usage(fmt::format("--log-level {}: process or node", whole.level));
+  }
+  if (whole.level == "node" && !several) return usage("--log-level node: needs a second node (--nodes, --spares) to hold what must survive the first");
+  if (whole.level == "process" && whole.spares > 0) {
+    return usage("--spares: at --log-level process nothing outlives a node; leave the level out, or say node");
+  }
+  job.log_level = several && whole.level != "process" ? wire::LogLevel::node : wire::LogLevel::process;
+  if (whole.node_timeout < 300) return usage(fmt::format("--node-timeout {}: 300 ms or more", whole.node_timeout));
+  Result<std::uint64_t> memory = parse_size(whole.event_memory);
+  if (!memory) return usage(fmt::format("--event-memory: {}", memory.error().text));
+  job.event_memory_bytes = *memory;
+  if (whole.node_timeout > 60'000) return usage(fmt::format("--node-timeout {}: at most 60000 ms", whole.node_timeout));
+  return {};
+}
+
 std::expected<void, UsageError> fill_job(const Whole& whole, const Words& environment, Job& job) {
   job.node_count = whole.nodes;
   if (whole.nodes < 1 || whole.nodes > 256) return usage(fmt::format("--nodes {}: 1 to 256", whole.nodes));
@@ -248,11 +274,7 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
   core::collectives::ChoiceTable table;
   table.replace(job.collective_rules);
   job.collective_rules = table.rules(job.protocol != wire::Protocol::none);
-  if (whole.level != "process") {
-    return usage(whole.level == "node" || whole.level == "disk"
-                     ? fmt::format("--log-level {} is not supported yet: only process", whole.level)
-                     : fmt::format("--log-level {}: only process is known", whole.level));
-  }
+  if (auto filled = fill_nodes(whole, job); !filled) return filled;
   if (whole.on_divergence != "end" && whole.on_divergence != "warn") {
     return usage(fmt::format("--on-divergence {}: end or warn", whole.on_divergence));
   }
@@ -283,11 +305,12 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
   }
   job.log_ready_bytes = std::min(job.log_ready_bytes, job.log_memory_bytes / 2);
   for (const std::string& text : whole.inject) {
-    if (Result<> parsed = parse_injections(text, job.rank_count(), job.injections); !parsed)
+    if (Result<> parsed = parse_injections(text, job.rank_count(), job.agent_count(), job.injections); !parsed)
       return usage(parsed.error().text);
   }
   for (Injection& injection : job.injections) {
-    if (injection.kind == Injection::Kind::random && !injection.seed_given) injection.seed = randombytes_random();
+    const bool random = injection.kind == Injection::Kind::random || injection.kind == Injection::Kind::node_random;
+    if (random && !injection.seed_given) injection.seed = randombytes_random();
   }
   return {};
 }
@@ -343,6 +366,7 @@ std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words&
     out.job.programs.push_back(std::move(*made));
   }
   if (auto filled = fill_job(whole, environment, out.job); !filled) return std::unexpected(filled.error());
+  out.node_timeout_ms = whole.node_timeout;
   out.label = whole.label;
   out.verbose = whole.verbose;
   auto absolute = [&](const std::string& path) {

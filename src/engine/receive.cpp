@@ -254,8 +254,7 @@ void EngineImpl::on_match(RecvOperation& op, Rank source, const FrameHeader& hea
   if (!job.logging || op.numbered) return;
   protocol.on_match(op.number, op.any_source, op.forced, source);
   point("match.made");
-  persist_events();
-  point("match.logged");
+  if (!in_rails_) persist_events();  // else once for all that one look at the rails has brought
 }
 
 // The message has been matched, by a receive or a matched probe: a synchronous sender may know.

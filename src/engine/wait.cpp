@@ -69,6 +69,8 @@ void EngineImpl::progress_rails() {
     // Between questions only the ends of idle connections could be heard.
     if (!remote_log_->idle() || passes_ % idle_look_every == 0) poll_remote_logs();
   }
+  persist_events();
+  look_at_stable();
   in_rails_ = false;
   after_call();
 }

@@ -51,7 +51,9 @@ class CommandLine(Case):
         for words, text in [((), "which program"), (("-n", 0, "ls"), "at least one rank"), (("-n", -3, "ls"), "at least one rank"),
                             (("-n", "x", "ls"), "x"), (("--bogus", "ls"), "unknown option --bogus"), (("-Z", "ls"), "unknown option -Z"),
                             (("-n",), "needs a value"), (("-n", 2), "which program"), (("--protocol", "x", "ls"), "none or pessimist"),
-                            (("--log-level", "node", "ls"), "not supported yet"), (("--log-memory", "x", "ls"), "not a size"),
+                            (("--log-level", "node", "ls"), "needs a second node"), (("--log-level", "disk", "ls"), "not supported yet"),
+                            (("--spares", "-1", "ls"), "0 to 256"), (("--spares", "1", "--log-level", "process", "ls"), "nothing outlives a node"),
+                            (("--node-timeout", "20", "ls"), "300 ms or more"), (("--log-memory", "x", "ls"), "not a size"),
                             (("--hostfile", "f", "ls"), "not supported yet"), (("--inject", "kill:rank=1,at=1s", "ls"), "no rank 1"),
                             (("--large-messages", "x", "ls"), "auto, direct or copied"), (("--eager-limit", "x", "ls"), "not a size"),
                             (("--eager-limit", 12, "ls"), "1K to 64M"), (("--nodes", 0, "ls"), "--nodes 0"), (("-n", 1, "ls", ":"), "which program")]:
@@ -81,7 +83,7 @@ class CommandLine(Case):
         self.assertIn("--inject", self.out)
 
     def test_start_line(self):
-        self.expect(0, "-n", 2, "--nodes", 2, "true", err="2 ranks on 2 nodes.*pessimist.*log level process")
+        self.expect(0, "-n", 2, "--nodes", 2, "true", err="2 ranks on 2 nodes.*pessimist.*log level node")
         self.expect(0, "-n", 1, "-v", "--protocol", "none", "true", err="1 rank on 1 node.*none")
 
 

@@ -9,13 +9,14 @@ Store::Verdict Store::on_append(Rank rank, Term term, std::uint64_t position, st
   auto [at, is_new] = streams_.try_emplace(rank);
   Stream& stream = at->second;
 #ifndef HOLDFAST_MUTATE_ACCEPT_FENCED
-  if (term < stream.term) return Verdict::refused;
+  if (term < stream.fence) return Verdict::refused;
 #endif
-  if (term > stream.term) {
+  if (term > stream.fence) {
     // The hosting before may have appended here what nobody was told was stable: not a beginning of this stream.
     bytes_ -= stream.bytes.size();
-    stream = {.term = term};
+    stream = {.fence = term};
   }
+  stream.term = term;
   if (position > stream.bytes.size()) return Verdict::gap;
   if (!bytes.empty()) {
     // What stands behind is part of an event that a hosting before could not send whole.
@@ -35,9 +36,9 @@ Store::Verdict Store::on_append(Rank rank, Term term, std::uint64_t position, st
 Store::Content Store::on_open(Rank rank, Term term) {
   auto [at, is_new] = streams_.try_emplace(rank);
   Stream& stream = at->second;
-  if (term < stream.term) return {.refused = true};
-  stream.term = term;
-  return {.known = !is_new, .promised = stream.promised, .last_failed = stream.last_failed, .bytes = stream.bytes};
+  if (term < stream.fence) return {.refused = true};
+  stream.fence = term;
+  return {.term = stream.term, .known = !is_new, .promised = stream.promised, .last_failed = stream.last_failed, .bytes = stream.bytes};
 }
 
 std::uint64_t Store::end(Rank rank) const {
@@ -50,9 +51,9 @@ TestClock Store::last_failed(Rank rank) const {
   return at == streams_.end() ? TestClock{} : at->second.last_failed;
 }
 
-void Store::forget(Rank rank) {
+void Store::forget(Rank rank, Term below) {
   auto at = streams_.find(rank);
-  if (at == streams_.end()) return;
+  if (at == streams_.end() || at->second.term >= below) return;
   bytes_ -= at->second.bytes.size();
   streams_.erase(at);
 }

@@ -28,6 +28,7 @@ class Store {
 
   struct Content {
     bool refused = false;
+    Term term{};                 // of the hosting that appended last
     bool known = false;          // something was appended or opened here before
     std::uint64_t promised = 0;  // more than `bytes` holds: events were lost with their holder
     TestClock last_failed{};
@@ -38,12 +39,14 @@ class Store {
 
   std::uint64_t end(Rank rank) const;
   TestClock last_failed(Rank rank) const;
-  void forget(Rank rank);
+  // What hostings before this term appended; the rank's present holder is another.
+  void forget(Rank rank, Term below);
   std::uint64_t bytes() const { return bytes_; }
 
  private:
   struct Stream {
-    Term term{};
+    Term fence{};  // appends of lower terms are refused
+    Term term{};   // of what is here
     std::uint64_t promised = 0;
     TestClock last_failed{};
     std::vector<std::byte> bytes;

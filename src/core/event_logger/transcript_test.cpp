@@ -179,7 +179,9 @@ TEST(EventLogger, TheBoundIsOfAllStreamsTogether) {
   EXPECT_EQ(store.on_append(Rank{0}, Term{0}, 0, 0, {}, bytes), Store::Verdict::taken);
   EXPECT_EQ(store.on_append(Rank{1}, Term{0}, 0, 0, {}, bytes), Store::Verdict::full);
   EXPECT_EQ(store.end(Rank{1}), 0u);
-  store.forget(Rank{0});
+  store.forget(Rank{0}, Term{0});
+  EXPECT_EQ(store.end(Rank{0}), 24u);
+  store.forget(Rank{0}, Term{1});
   EXPECT_EQ(store.on_append(Rank{1}, Term{0}, 0, 0, {}, bytes), Store::Verdict::taken);
   EXPECT_EQ(store.bytes(), 24u);
 }
