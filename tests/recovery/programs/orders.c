@@ -1,6 +1,6 @@
 /* orders ROUNDS MICROSECONDS [stdin|early|large]: in each round rank 0 takes a message from every other rank in the order in which they come, prints
    the order, and tells everybody a digest of all orders so far, and of the lines it was given on standard input. At the end every rank
-   prints the digest: it must be that of the orders printed, whatever was lost and repeated in between. `early`: the upper half of the ranks leaves
+   prints the digest of all that it was told: it must be that of the orders printed, whatever was lost and repeated in between. `early`: the upper half of the ranks leaves
    after half of the rounds. `large`: the digest travels in a message that is announced first. */
 #include <mpi.h>
 #include <stdint.h>
@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   const int early = argc > 3 && strcmp(argv[3], "early") == 0;
   const int digest_bytes = argc > 3 && strcmp(argv[3], "large") == 0 ? large_bytes : (int)sizeof(uint64_t);
   char* buffer = calloc(1, large_bytes);
-  uint64_t digest = 14695981039346656037u;
+  uint64_t digest = 14695981039346656037u, told = digest;
   for (int round = 0; round < rounds; ++round) {
     const int present = early && round >= rounds / 2 ? size / 2 : size;
     if (rank >= present) break;
@@ -59,9 +59,11 @@ int main(int argc, char** argv) {
     if (rank != 0) MPI_Recv(buffer, digest_bytes, MPI_CHAR, 0, rounds, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     for (int other = 1; rank == 0 && other < present; ++other) MPI_Send(buffer, digest_bytes, MPI_CHAR, other, rounds, MPI_COMM_WORLD);
     memcpy(&digest, buffer, sizeof digest);
-    compute(microseconds);
+    told = mix(told, digest);
+    /* Not in the order of the ranks, in which they come when they are all there. */
+    compute((long)(mix(mix(14695981039346656037u, (uint64_t)rank), (uint64_t)round) >> 7 & 3) * microseconds / 2);
   }
-  printf("rank %d digest %016llx\n", rank, (unsigned long long)digest);
+  printf("rank %d digest %016llx\n", rank, (unsigned long long)told);
   free(buffer);
   MPI_Finalize();
   return 0;
