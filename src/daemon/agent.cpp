@@ -132,7 +132,7 @@ void Agent::on_nodes(Bytes payload) {
     nodes_.push_back(node);
   }
   if (std::ssize(nodes_) != job_.agent_count()) return on_head_gone();  // not our head
-  for (int rank = 0; rank < job_.rank_count(); ++rank) set_place(rank, job_.node_of(rank), 0);
+  for (int rank = 0; rank < job_.rank_count(); ++rank) set_place(rank, job_.node_of(rank), job_.node_of(rank), 0);
   for (auto& rank : ranks_) {
     if (keeper_) keeper_->add_rank(Rank{rank->rank}, Term{0}, {});
   }
@@ -238,7 +238,7 @@ void Agent::on_board_change(Bytes payload) {
     return ring_all();
   }
   if (local(change.rank)) return;  // this agent knows better
-  if (change.agent >= 0) set_place(change.rank, change.agent, change.log_base);
+  if (change.agent >= 0) set_place(change.rank, change.agent, change.group, change.log_base);
   if (change.state != wire::RankState::absent) board_.set_state(change.rank, change.incarnation, change.state);
   if (change.port != 0) board_.set_address(change.rank, change.incarnation, change.address, change.port);
   ring_all();

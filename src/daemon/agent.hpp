@@ -2,6 +2,7 @@
 // output. One poll loop; joined to the head by one TCP connection. The agent's death is its node's (design
 // section 6.1).
 #pragma once
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -82,9 +83,10 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   // ---- agent_nodes.cpp: ranks taken over from a lost agent; EventKeeper::Owner
   void on_strike(std::int64_t pause_ns);
   void on_adopt(Bytes payload);
+  void next_adoption();
   void adopt(std::map<Rank, EventKeeper::Found> found, std::string failure);
   Result<> adopt_one(const AdoptedRank& adopted, const EventKeeper::Found& found);
-  void set_place(int rank, int agent, std::uint32_t log_base);
+  void set_place(int rank, int agent, int group, std::uint32_t log_base);
   EventKeeper::Extent written(Rank rank) override;
   bool read_events(Rank rank, std::uint64_t position, MutableBytes out) override;
   void on_stable(Rank rank, const EventKeeper::Extent& extent) override;
@@ -126,10 +128,14 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   BootstrapServer bootstrap_;
   Job job_;
   std::vector<wire::NodeEntry> nodes_;  // by agent
-  std::vector<int> hosting_;            // the agent of each rank
+  std::vector<wire::RankEntry> hosting_;  // where each rank is
   std::unique_ptr<EventKeeper> keeper_;  // null: determinants are kept on their own node alone
-  Adopt adopt_;
-  std::vector<AdoptedRank> adopted_;
+  struct Adoption {
+    Adopt head;
+    std::vector<AdoptedRank> ranks;
+    std::vector<int> places;
+  };
+  std::deque<Adoption> adoptions_;  // the first is under way
   Board board_;
   std::uint64_t direct_from_ = 0;  // Welcome::direct_from_bytes
   std::unique_ptr<SegmentStore> segments_;

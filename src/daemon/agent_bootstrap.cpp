@@ -101,9 +101,7 @@ wire::Welcome Agent::welcome(int number) {
 }
 
 std::vector<wire::RankEntry> Agent::ranks() {
-  std::vector<wire::RankEntry> out;
-  for (int rank = 0; rank < job_.rank_count(); ++rank) out.push_back({job_.node_of(rank), hosting_[static_cast<std::size_t>(rank)]});
-  return out;
+  return hosting_;
 }
 
 int Agent::own_control_fd(int number) {

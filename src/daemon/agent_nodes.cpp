@@ -13,9 +13,9 @@
 
 namespace hf::daemon {
 
-void Agent::set_place(int rank, int agent, std::uint32_t log_base) {
+void Agent::set_place(int rank, int agent, int group, std::uint32_t log_base) {
   if (agent < 0 || agent >= std::ssize(nodes_)) return;
-  hosting_[static_cast<std::size_t>(rank)] = agent;
+  hosting_[static_cast<std::size_t>(rank)] = {job_.node_of(rank), agent, group};
   const wire::NodeEntry& node = nodes_[static_cast<std::size_t>(agent)];
   board_.set_place(rank, agent, log_base, node.address, node.log_port);
 }
@@ -46,18 +46,25 @@ void Agent::on_strike(std::int64_t pause_ns) {
 }
 
 void Agent::on_adopt(Bytes payload) {
-  adopted_.clear();
-  if (!keeper_ || !read_struct(payload, adopt_)) return on_head_gone();  // not our head
-  std::vector<std::pair<Rank, Term>> ranks;
-  for (AdoptedRank rank; std::ssize(adopted_) < adopt_.rank_count && read_struct(payload, rank);) {
-    if (rank.rank < 0 || rank.rank >= job_.rank_count() || rank.incarnation == 0) return on_head_gone();
-    adopted_.push_back(rank);
-    ranks.emplace_back(Rank{rank.rank}, Term{rank.term});
+  Adoption adoption;
+  if (!keeper_ || !read_struct(payload, adoption.head)) return on_head_gone();  // not our head
+  for (AdoptedRank rank; std::ssize(adoption.ranks) < adoption.head.rank_count && read_struct(payload, rank);) {
+    if (rank.rank < 0 || rank.rank >= job_.rank_count() || rank.incarnation == 0 || local(rank.rank)) return on_head_gone();
+    adoption.ranks.push_back(rank);
   }
-  std::vector<int> places;
-  for (std::int32_t place; std::ssize(places) < adopt_.place_count && read_struct(payload, place);) places.push_back(place);
-  job_is_mpi_ |= adopt_.job_is_mpi != 0;
-  keeper_->fetch(ranks, places, [this](std::map<Rank, EventKeeper::Found> found, std::string failure) {
+  for (std::int32_t place; std::ssize(adoption.places) < adoption.head.place_count && read_struct(payload, place);) {
+    adoption.places.push_back(place);
+  }
+  job_is_mpi_ |= adoption.head.job_is_mpi != 0;
+  adoptions_.push_back(std::move(adoption));
+  if (adoptions_.size() == 1) next_adoption();
+}
+
+void Agent::next_adoption() {
+  if (adoptions_.empty()) return;
+  std::vector<std::pair<Rank, Term>> ranks;
+  for (const AdoptedRank& rank : adoptions_.front().ranks) ranks.emplace_back(Rank{rank.rank}, Term{rank.term});
+  keeper_->fetch(ranks, adoptions_.front().places, [this](std::map<Rank, EventKeeper::Found> found, std::string failure) {
     adopt(std::move(found), std::move(failure));
   });
 }
@@ -65,18 +72,22 @@ void Agent::on_adopt(Bytes payload) {
 // All at once: ranks that are taken over together are local to each other from their first moment on.
 void Agent::adopt(std::map<Rank, EventKeeper::Found> found, std::string failure) {
   if (ending_) return;
-  for (const AdoptedRank& rank : adopted_) {
+  const Adoption& adoption = adoptions_.front();
+  for (const AdoptedRank& rank : adoption.ranks) {
     if (!failure.empty()) break;
     if (Result<> done = adopt_one(rank, found[Rank{rank.rank}]); !done) failure = done.error().text;
   }
   if (!failure.empty()) return head_->send_bytes(ControlKind::adopt_failed, bytes_of(failure));
-  input_taken_ = adopt_.input_taken;
-  for (const AdoptedRank& rank : adopted_) start(*local(rank.rank));
-  head_->send_bytes(ControlKind::adopted);
+  if (local(0) && local(0)->state == LocalRank::State::idle) input_taken_ = adoption.head.input_taken;
+  for (const AdoptedRank& rank : adoption.ranks) start(*local(rank.rank));
+  head_->send(ControlKind::adopted, Adopted{adoption.head.group});
+  adoptions_.pop_front();
+  next_adoption();
 }
 
 Result<> Agent::adopt_one(const AdoptedRank& adopted, const EventKeeper::Found& found) {
-  if (found.promised > found.bytes.size() || (!found.known && adopt_.all_places == 0)) {
+  const Adopt& head = adoptions_.front().head;
+  if (found.promised > found.bytes.size() || (!found.known && head.all_places == 0)) {
     return fail(fmt::format("the determinants of rank {} were lost: {} bytes of {} are left", adopted.rank, found.bytes.size(),
                             found.known ? fmt::format("{}", found.promised) : "an unknown number"));
   }
@@ -86,7 +97,7 @@ Result<> Agent::adopt_one(const AdoptedRank& adopted, const EventKeeper::Found& 
   if (Result<> begun = segments_->begin_at(adopted.rank, past, whole, found.last_failed); !begun) return begun;
   if (Result<> made = make_rank(adopted.rank); !made) return made;
   local(adopted.rank)->incarnation = adopted.incarnation;
-  set_place(adopted.rank, ticket_.node, past);
+  set_place(adopted.rank, ticket_.node, head.group, past);
   keeper_->add_rank(Rank{adopted.rank}, Term{adopted.term}, {whole.size(), found.last_failed});
   return {};
 }

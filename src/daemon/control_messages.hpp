@@ -31,7 +31,7 @@ enum class ControlKind : std::uint32_t {
   gone,         // all processes of the agent have ended
   held,         // Held: the holder has all events that this agent ever told to be stable
   holder_lost,  // Held, then text: there is no connection to the holder of that generation
-  adopted,      // the ranks of `adopt` have been started
+  adopted,      // Adopted: the ranks of that `adopt` have been started
   adopt_failed, // text: why they cannot be
   // head -> agent
   ping,    // answered by pong
@@ -67,6 +67,11 @@ struct Adopt {
   std::uint32_t all_places = 0;  // 1: nobody else ever had their events, and all who had are here
   std::uint32_t job_is_mpi = 0;
   std::uint64_t input_taken = 0;  // bytes of stdin that rank 0 was given before
+  std::int32_t group = 0;         // of these ranks, from now on
+  std::uint32_t reserved = 0;
+};
+struct Adopted {
+  std::int32_t group = 0;
 };
 struct AdoptedRank {
   std::int32_t rank = 0;
@@ -115,6 +120,7 @@ struct BoardChange {
   std::uint16_t unprotected = 0;  // 1: only this news: nobody keeps a log for the rank any more
   std::int32_t agent = -1;        // that hosts the rank
   std::uint32_t log_base = 0;     // the first incarnation whose log it keeps
+  std::int32_t group = 0;         // wire::RankEntry::group
 };
 struct OutputTaken {
   std::uint64_t bytes = 0;

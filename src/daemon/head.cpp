@@ -44,7 +44,8 @@ Head::Head(RunOptions options)
       hosting_(static_cast<std::size_t>(job_.rank_count())),
       states_(static_cast<std::size_t>(job_.agent_count())),
       rank_unprotected_(static_cast<std::size_t>(job_.rank_count())) {
-  for (int rank = 0; rank < job_.rank_count(); ++rank) hosting(rank).agent = job_.node_of(rank);
+  for (int rank = 0; rank < job_.rank_count(); ++rank) hosting(rank).agent = hosting(rank).group = job_.node_of(rank);
+  groups_ = job_.node_count;
 }
 
 void Head::greet() {
@@ -63,9 +64,8 @@ void Head::greet() {
   std::string what = job_.protocol == wire::Protocol::none
                          ? "protocol none: nothing survives the death of a rank"
                      : job_.keeps_events()
-                         ? fmt::format("protocol pessimist, log level node: survives the death of ranks{}",
-                                       job_.spare_count > 0 ? fmt::format(", and of a node: {} spare", job_.spare_count)
-                                                            : ", and with --spares of a node")
+                         ? fmt::format("protocol pessimist, log level node: survives the death of ranks, and of a node{}",
+                                       job_.spare_count > 0 ? fmt::format(" ({} spare)", job_.spare_count) : "")
                          : "protocol pessimist, log level process: survives the death of ranks, not of a node";
   output_.say(fmt::format("{} rank{} on {} node{}, {}", job_.rank_count(), job_.rank_count() == 1 ? "" : "s",
                           job_.node_count, job_.node_count == 1 ? "" : "s", what));
@@ -152,7 +152,7 @@ void Head::on_frame(int node, ControlKind kind, Bytes payload) {
     case ControlKind::holder_lost:
       return on_holder_lost(node, payload);
     case ControlKind::adopted:
-      return states_[static_cast<std::size_t>(node)].adopting.clear();
+      return on_adopted(payload);
     case ControlKind::adopt_failed:
       return on_adopt_failed(node, payload);
     case ControlKind::event:
@@ -282,6 +282,7 @@ void Head::publish(const Event& event, wire::RankState state, std::uint64_t addr
                      static_cast<std::uint16_t>(address_and_port)};
   change.agent = agent_of(event.rank);
   change.log_base = hosting(event.rank).log_base;
+  change.group = hosting(event.rank).group;
   agents_.send_all(ControlKind::board, change);
 }
 

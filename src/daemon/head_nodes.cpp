@@ -94,24 +94,32 @@ void Head::lose_agent(int agent, const std::string& why) {
     return finish_if_over();
   }
   const std::string what = fmt::format("node {} is lost: {}", agent, why);
+  for (Hosting& h : hosting_) {
+    if (std::erase(h.places, agent) > 0) h.place_lost = true;
+  }
   for (int other = 0; other < job_.agent_count(); ++other) {
     AgentState& state = states_[static_cast<std::size_t>(other)];
-    if (std::erase(state.places, agent) > 0) state.place_lost = true;
     if (!state.gone && state.holder == agent) give_holder(other, agent);
   }
   if (ranks.empty()) return output_.say(what + "; it had no ranks");
   std::string cannot = why_not_moved(ranks);
-  int spare = choose_spare();
-  if (cannot.empty() && spare < 0) cannot = "there is no spare node left (--spares)";
+  const auto targets = choose_targets(ranks);
+  if (cannot.empty() && targets.empty()) {
+    cannot = options_.on_node_loss == OnNodeLoss::end     ? "so --on-node-loss end wants it"
+             : options_.on_node_loss == OnNodeLoss::spare ? "there is no spare node left (--spares)"
+                                                          : "there is no other node left";
+  }
   if (!cannot.empty()) {
     output_.say(fmt::format("{}; its ranks cannot start again: {}; the job ends", what, cannot));
     for (int rank : ranks) output_.on_over(rank);
     return end(1, 0);
   }
-  output_.say(fmt::format("{}; its {} rank{} start{} again on node {}", what, ranks.size(), ranks.size() == 1 ? "" : "s",
-                          ranks.size() == 1 ? "s" : "", spare));
+  std::vector<int> where;
+  for (const auto& [target, some] : targets) where.push_back(target);
+  output_.say(fmt::format("{}; its {} rank{} start{} again on node{} {}", what, ranks.size(), ranks.size() == 1 ? "" : "s",
+                          ranks.size() == 1 ? "s" : "", where.size() == 1 ? "" : "s", fmt::join(where, ", ")));
   for (int rank : ranks) mark_lost(rank);
-  move_ranks(ranks, agent, spare);
+  for (const auto& [target, some] : targets) move_ranks(some, target);
 }
 
 std::string Head::why_not_moved(const std::vector<int>& ranks) const {
@@ -142,34 +150,69 @@ void Head::mark_lost(int rank) {
 int Head::choose_spare() const {
   for (int agent = job_.node_count; agent < job_.agent_count(); ++agent) {
     const AgentState& state = states_[static_cast<std::size_t>(agent)];
-    if (!state.gone && state.adopting.empty() && ranks_at(agent).empty()) return agent;
+    if (!state.gone && ranks_at(agent).empty()) return agent;
   }
   return -1;
 }
 
-void Head::move_ranks(const std::vector<int>& ranks, int from, int to) {
-  AgentState& old = states_[static_cast<std::size_t>(from)];
-  AgentState& now = states_[static_cast<std::size_t>(to)];
-  now.adopting = ranks;
-  now.places = old.places;
-  now.place_lost = old.place_lost;
-  Adopt adopt{static_cast<std::int32_t>(ranks.size()), static_cast<std::int32_t>(now.places.size()), !now.place_lost, mpi_job_announced_,
-              input_taken_};
-  std::vector<std::byte> body;
-  ByteWriter out(body);
-  out.put(adopt);
+// All to one spare, or each to the living agent that has the fewest.
+std::map<int, std::vector<int>> Head::choose_targets(const std::vector<int>& ranks) const {
+  if (options_.on_node_loss == OnNodeLoss::end) return {};
+  if (int spare = choose_spare(); spare >= 0) return {{spare, ranks}};
+  if (options_.on_node_loss == OnNodeLoss::spare) return {};
+  std::map<int, std::vector<int>> targets;
+  std::vector<std::size_t> load(states_.size());
+  for (int agent = 0; agent < job_.agent_count(); ++agent) load[static_cast<std::size_t>(agent)] = ranks_at(agent).size();
+  for (int rank : ranks) {
+    int best = -1;
+    for (int agent = 0; agent < job_.agent_count(); ++agent) {
+      if (states_[static_cast<std::size_t>(agent)].gone) continue;
+      if (best < 0 || load[static_cast<std::size_t>(agent)] < load[static_cast<std::size_t>(best)]) best = agent;
+    }
+    if (best < 0) return {};
+    ++load[static_cast<std::size_t>(best)];
+    targets[best].push_back(rank);
+  }
+  return targets;
+}
+
+void Head::move_ranks(const std::vector<int>& ranks, int to) {
+  std::vector<int> places;
+  Adopt adopt{.rank_count = static_cast<std::int32_t>(ranks.size()), .all_places = 1, .job_is_mpi = mpi_job_announced_, .input_taken = input_taken_,
+              .group = groups_++};
+  std::vector<AdoptedRank> adopted;
   for (int rank : ranks) {
     Hosting& h = hosting(rank);
     h.agent = to;
     h.incarnation += static_cast<std::uint32_t>(job_.restarts_max) + 2;
     h.log_base = h.incarnation - 1;
-    out.put(AdoptedRank{rank, h.incarnation, ++h.term});
+    h.group = adopt.group;
+    h.moving = true;
+    adopted.push_back({rank, h.incarnation, ++h.term});
+    if (h.place_lost) adopt.all_places = 0;
+    for (int place : h.places) {
+      if (std::ranges::find(places, place) == places.end()) places.push_back(place);
+    }
   }
-  for (int place : now.places) out.put(std::int32_t{place});
+  adopt.place_count = static_cast<std::int32_t>(places.size());
+  std::vector<std::byte> body;
+  ByteWriter out(body);
+  out.put(adopt);
+  for (const AdoptedRank& rank : adopted) out.put(rank);
+  for (int place : places) out.put(std::int32_t{place});
   ControlChannel& channel = agents_.channel(to);
   channel.send_bytes(ControlKind::adopt, body);
-  give_holder(to, -1);
-  if (std::ranges::find(ranks, 0) == ranks.end()) return;
+  AgentState& state = states_[static_cast<std::size_t>(to)];
+  if (state.holder < 0) give_holder(to, -1);
+  for (int rank : ranks) {
+    if (state.holder >= 0 && std::ranges::find(hosting(rank).places, state.holder) == hosting(rank).places.end()) {
+      hosting(rank).places.push_back(state.holder);
+    }
+  }
+  if (std::ranges::find(ranks, 0) != ranks.end()) give_all_input(channel);
+}
+
+void Head::give_all_input(ControlChannel& channel) {
   std::vector<std::byte> input(64 << 10);
   for (std::uint64_t at = 0; at < input_kept_.size();) {
     ssize_t n = ::pread(input_kept_.fd(), input.data(), input.size(), static_cast<off_t>(at));
@@ -197,24 +240,39 @@ void Head::give_holder(int agent, int not_this) {
   AgentState& state = states_[static_cast<std::size_t>(agent)];
   state.holder = choose_holder(agent, not_this);
   ++state.generation;
-  if (state.holder >= 0 && std::ranges::find(state.places, state.holder) == state.places.end()) state.places.push_back(state.holder);
   agents_.channel(agent).send(ControlKind::holder, Holder{state.holder, state.generation});
-  if (state.holder < 0 && !ranks_at(agent).empty()) {
-    state.place_lost = true;
+  const std::vector<int> ranks = ranks_at(agent);
+  for (int rank : ranks) {
+    Hosting& h = hosting(rank);
+    if (state.holder < 0) h.place_lost = true;
+    else if (std::ranges::find(h.places, state.holder) == h.places.end()) h.places.push_back(state.holder);
+  }
+  if (state.holder < 0 && !ranks.empty()) {
     output_.say(fmt::format("the determinants of node {} are on that node alone from now on: no other node is left to hold them", agent));
   }
 }
 
+// Whoever had its ranks' determinants before need not keep them.
 void Head::on_held(int agent, Bytes payload) {
   Held held;
   AgentState& state = states_[static_cast<std::size_t>(agent)];
   if (!read_struct(payload, held) || held.generation != state.generation || state.holder < 0) return;
-  state.place_lost = false;
-  for (int place : std::exchange(state.places, {state.holder})) {
-    if (place == state.holder || states_[static_cast<std::size_t>(place)].gone) continue;
-    for (int rank : ranks_at(agent)) {
-      agents_.channel(place).send(ControlKind::forget_events, EventsName{rank, hosting(rank).term});
+  for (int rank : ranks_at(agent)) {
+    Hosting& h = hosting(rank);
+    if (h.moving) continue;  // said before it was there
+    h.place_lost = false;
+    for (int place : std::exchange(h.places, {state.holder})) {
+      if (place == state.holder || states_[static_cast<std::size_t>(place)].gone) continue;
+      agents_.channel(place).send(ControlKind::forget_events, EventsName{rank, h.term});
     }
+  }
+}
+
+void Head::on_adopted(Bytes payload) {
+  Adopted adopted;
+  if (!read_struct(payload, adopted)) return;
+  for (Hosting& h : hosting_) {
+    if (h.group == adopted.group) h.moving = false;
   }
 }
 

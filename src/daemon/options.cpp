@@ -32,7 +32,7 @@ struct Whole {
   std::string protocol = "pessimist", level, on_divergence = "end", large_messages = "auto";
   std::string log_memory, log_disk, log_ready = "32M", log_directory, eager_limit;
   int restarts = 20, spares = 0, node_timeout = 800;
-  std::string event_memory = "1G";
+  std::string event_memory = "1G", on_node_loss = "spread";
   Words inject, collective;
   std::string report, trace, collectives;
   bool label = false, verbose = false, version = false, help = false;
@@ -71,6 +71,8 @@ void declare_whole(CLI::App& app, Whole& whole) {
   app.add_option("--nodes", whole.nodes, "split the ranks over so many agents, joined by TCP only");
   app.add_option("--protocol", whole.protocol, "none or pessimist (default): what survives the death of a rank");
   app.add_option("--spares", whole.spares, "so many more nodes without ranks, which take over those of a node that is lost");
+  app.add_option("--on-node-loss", whole.on_node_loss,
+                 "spread (default): the ranks of a lost node start again on a spare one, or spread over the others; spare: only on a spare one; end");
   app.add_option("--node-timeout", whole.node_timeout, "a node is lost after so many ms without a sign of life (default 800)");
   app.add_option("--log-level", whole.level,
                  "process, or node (default with several nodes): what determinants survive before a message that depends on them leaves");
@@ -244,6 +246,9 @@ std::expected<void, UsageError> fill_nodes(const Whole& whole, Job& job) {
     return usage("--spares: at --log-level process nothing outlives a node; leave the level out, or say node");
   }
   job.log_level = several && whole.level != "process" ? wire::LogLevel::node : wire::LogLevel::process;
+  if (whole.on_node_loss != "spread" && whole.on_node_loss != "spare" && whole.on_node_loss != "end") {
+    return usage(fmt::format("--on-node-loss {}: spread, spare or end", whole.on_node_loss));
+  }
   if (whole.node_timeout < 300) return usage(fmt::format("--node-timeout {}: 300 ms or more", whole.node_timeout));
   Result<std::uint64_t> memory = parse_size(whole.event_memory);
   if (!memory) return usage(fmt::format("--event-memory: {}", memory.error().text));
@@ -367,6 +372,7 @@ std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words&
   }
   if (auto filled = fill_job(whole, environment, out.job); !filled) return std::unexpected(filled.error());
   out.node_timeout_ms = whole.node_timeout;
+  out.on_node_loss = whole.on_node_loss == "end" ? OnNodeLoss::end : whole.on_node_loss == "spare" ? OnNodeLoss::spare : OnNodeLoss::spread;
   out.label = whole.label;
   out.verbose = whole.verbose;
   auto absolute = [&](const std::string& path) {

@@ -8,8 +8,12 @@
 
 namespace hf::daemon {
 
+// Where the ranks of a lost node start again: on a spare one or not at all; on a spare one or, when none is left, spread over the others.
+enum class OnNodeLoss { spare, spread, end };
+
 struct RunOptions {
   Job job;
+  OnNodeLoss on_node_loss = OnNodeLoss::spread;
   bool label = false;
   bool verbose = false;
   int node_timeout_ms = 800;  // silence after which an agent is lost

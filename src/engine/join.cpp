@@ -65,7 +65,7 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
     auto p = std::make_unique<Peer>();
     p->rank = Rank{r};
     p->agent = NodeId{agent->ranks()[static_cast<std::size_t>(r)].agent};
-    p->local = p->agent.value == w.agent;
+    p->local = agent->ranks()[static_cast<std::size_t>(r)].group == agent->ranks()[static_cast<std::size_t>(w.rank)].group;
     p->in.feeding = restarted && !is_self(p->rank);
     if (!is_self(p->rank)) (p->local ? local_peers_ : remote_peers_).push_back(p.get());
     peers.push_back(std::move(p));

@@ -91,7 +91,7 @@ struct Incoming {
 
 struct Peer {
   Rank rank{};
-  bool local = true;   // hosted by this rank's agent, as long as this rank lives
+  bool local = true;   // came to this rank's agent together with this rank: so for as long as either lives there
   NodeId agent{};      // that keeps its logs
   Incarnation log_base{};  // the first of them
   Incarnation incarnation{};  // newest known

@@ -89,7 +89,8 @@ struct NodeEntry {
 };
 struct RankEntry {
   std::int32_t node = 0;   // in the original map
-  std::int32_t agent = 0;  // that hosts it now: two ranks of one agent share its memory
+  std::int32_t agent = 0;  // that hosts it now
+  std::int32_t group = 0;  // of ranks that came there together: they share memory, as long as they live there
 };
 
 struct RankName {

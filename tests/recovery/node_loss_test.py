@@ -130,8 +130,22 @@ class NodeLoss(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
 
     def test_no_spare_is_left(self):
-        self.run_orders(4, 2, 0, "node:1,at=100ms", expect=1)
+        self.run_orders(4, 2, 0, "node:1,at=100ms", options=("--on-node-loss", "spare"), expect=1)
         self.assertIn("its ranks cannot start again: there is no spare node left (--spares); the job ends", self.err)
+        self.run_orders(4, 3, 1, "node:1,at=100ms", options=("--on-node-loss", "end"), expect=1)
+        self.assertIn("its ranks cannot start again: so --on-node-loss end wants it; the job ends", self.err)
+
+    def test_spread_over_the_others(self):
+        self.run_orders(6, 3, 0, "node:1,at=100ms", "kill:rank=2,at=200ms", "kill:rank=0,at=250ms", rounds=300)
+        self.assertIn("its 2 ranks start again on nodes 0, 2", self.err)
+        self.run_orders(6, 4, 0, "node:1,at=100ms", "node:3,at=250ms", rounds=300)
+        self.assertEqual(self.err.count("is lost"), 2)
+
+    def test_down_to_one_node(self):
+        self.run_orders(4, 3, 0, "node:1,at=100ms", "node:2,at=300ms", rounds=300)
+        self.assertIn("no other node is left to hold them", self.err)
+        self.run_orders(4, 2, 0, "node:1,at=100ms", "node:0,at=300ms", rounds=300, expect=1)
+        self.assertIn("there is no other node left", self.err)
 
     def test_a_spare_that_was_not_needed(self):
         self.run_orders(4, 2, 1, "node:2,at=100ms")
