@@ -113,6 +113,7 @@ void EngineImpl::poll_ring(Peer& from) {
     from.in.ring.release();
     took = true;
     from.in.ring.publish(control.inbound(from.rank), from.incarnation, publish_every);
+    if (awaited_ && *awaited_ && !from.in.reading) break;  // who reads in place is on its way to what follows
   }
   if (took) {
     from.in.ring.publish(control.inbound(from.rank), from.incarnation);

@@ -59,14 +59,8 @@ class Contexts {
   explicit Contexts(int rank_count) : ranks_(rank_count) {}
   // The context, made when it is not known yet; null when it is closed.
   ContextState* find(Context context) {
-    if (context == last_id_ && last_) return last_;
-    auto it = states_.find(context);
-    if (it == states_.end()) {
-      if (closed_.contains(closed_number(context))) return nullptr;
-      it = states_.emplace(context, std::make_unique<ContextState>(ranks_)).first;
-    }
-    last_id_ = context;
-    return last_ = it->second.get();
+    if (context == last_id_ && last_) [[likely]] return last_;
+    return find_other(context);
   }
   // Forgets the state, remembers the name. The caller has drained it.
   void close(Context context) {
@@ -80,6 +74,16 @@ class Contexts {
   }
 
  private:
+  [[gnu::noinline]] ContextState* find_other(Context context) {
+    auto it = states_.find(context);
+    if (it == states_.end()) {
+      if (closed_.contains(closed_number(context))) return nullptr;
+      it = states_.emplace(context, std::make_unique<ContextState>(ranks_)).first;
+    }
+    last_id_ = context;
+    return last_ = it->second.get();
+  }
+
   // Successive contexts of one maker and kind, whose names differ by 4 (docs/contexts.md), become successive numbers.
   static constexpr std::uint64_t closed_number(Context context) { return context.value << 62 | context.value >> 2; }
 

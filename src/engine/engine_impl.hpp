@@ -68,7 +68,8 @@ class EngineImpl {
   // receive.cpp
   void post(RecvOperation& op);
   void close_context(Context context);
-  void post_numbered(RecvOperation& op);
+  void post_numbered(RecvOperation& op) { post_numbered(*contexts.find(op.context), op); }
+  void post_next_numbered(RecvOperation& op);
   void accept(Peer& from, const FrameHeader& header, Bytes payload, const segment::Record* record, PeerLog* log);
   void recv_matched(RecvOperation& op, Message& message);
   bool cancel(RecvOperation& op);
@@ -89,6 +90,7 @@ class EngineImpl {
   void progress();
   void progress_rails();  // without schedules
   void wait(bool (*done)(void*), void* self);
+  void wait_for(const bool& complete);
 
   JobMap job;
   std::unique_ptr<AgentLink> agent;  // null: a job of one rank without a launcher
@@ -241,6 +243,7 @@ class EngineImpl {
   void on_fetched(const RemoteAnswer& answer);
 
   // receive.cpp
+  void post_numbered(ContextState& state, RecvOperation& op);
   void on_frame(Peer& from, const FrameHeader& header, Bytes payload);
   void on_logged_frame(Peer& from, const FrameHeader& header, Bytes payload);
   void on_data(Peer& from, const FrameHeader& header, Bytes payload);
@@ -352,6 +355,7 @@ class EngineImpl {
   bool caught_up_ = true;
   std::uint64_t direct_from_ = 0;  // from this size on large payloads inside the node are read out of the sender's buffer
   bool in_frame_ = false;  // a frame of a ring is being handled
+  const bool* awaited_ = nullptr;  // of the operation that wait_for waits for
   os::MemoryCookie cookie_;
   segment::Exposures exposures_;
   std::uint64_t eager_bytes_ = 0;   // between nodes, a larger payload is announced first

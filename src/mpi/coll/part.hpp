@@ -35,11 +35,18 @@ struct Part {
   void unpack(std::size_t to, Bytes in) const;
 
   // Both refer to this object where it is not contiguous: it must outlive the operation.
-  engine::Source source() const;
-  engine::Sink sink() const;
+  engine::Source source() const {
+    if (!type || bytes == 0) return {buffer, bytes};
+    return {nullptr, bytes, [](const void* self, std::size_t at, MutableBytes out) { static_cast<const Part*>(self)->pack(at, out); }, this};
+  }
+  engine::Sink sink() const {
+    if (!type || bytes == 0) return {buffer, bytes};
+    return {nullptr, bytes, [](void* self, std::size_t at, Bytes in) { static_cast<const Part*>(self)->unpack(at, in); },
+            const_cast<Part*>(this)};
+  }
 };
 
-// Copies the packed form; both have the same length.
+// Copies the packed form; both have the same length. Memory without gaps may overlap.
 void copy_part(const Part& from, const Part& to);
 
 }  // namespace hf::mpi
