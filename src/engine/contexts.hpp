@@ -60,13 +60,17 @@ class Contexts {
   // The context, made when it is not known yet; null when it is closed.
   ContextState* find(Context context) {
     if (context == last_id_ && last_) [[likely]] return last_;
-    return find_other(context);
+    // A program that sends messages and calls collectives goes from one to the other and back.
+    std::swap(last_id_, before_id_);
+    std::swap(last_, before_);
+    if (context == last_id_ && last_) return last_;
+    return look_up(context);
   }
   // Forgets the state, remembers the name. The caller has drained it.
   void close(Context context) {
     states_.erase(context);
     closed_.insert(closed_number(context));
-    last_ = nullptr;
+    last_ = before_ = nullptr;
   }
   template <class Visit>
   void each(Visit&& visit) {
@@ -74,7 +78,7 @@ class Contexts {
   }
 
  private:
-  [[gnu::noinline]] ContextState* find_other(Context context) {
+  [[gnu::noinline]] ContextState* look_up(Context context) {
     auto it = states_.find(context);
     if (it == states_.end()) {
       if (closed_.contains(closed_number(context))) return nullptr;
@@ -90,8 +94,9 @@ class Contexts {
   int ranks_;
   std::unordered_map<Context, std::unique_ptr<ContextState>> states_;
   IntervalSet closed_;
-  Context last_id_{};
-  ContextState* last_ = nullptr;
+  // The two found last; null: none.
+  Context last_id_{}, before_id_{};
+  ContextState *last_ = nullptr, *before_ = nullptr;
 };
 
 }  // namespace hf::engine

@@ -61,7 +61,9 @@ class EngineImpl {
 
   // send.cpp
   void send_next(SendOperation& op);  // with the next number of its context and destination
-  void send(SendOperation& op);
+  void send(SendOperation& op) {
+    if (!send_at_once(op)) send_long_way(op);
+  }
   void withdraw(SendOperation& op);
   void pump(Peer& peer);
 
@@ -130,6 +132,7 @@ class EngineImpl {
     h.length = op.source.bytes;
     return h;
   }
+  void send_long_way(SendOperation& op);
   bool send_again(Peer& peer, SendOperation& op, const FrameHeader& header);
   void send_logged(Peer& peer, SendOperation& op, FrameHeader header);
   void send_unlogged(Peer& peer, SendOperation& op, const FrameHeader& header);

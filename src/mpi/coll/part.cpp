@@ -20,7 +20,7 @@ void Part::unpack(std::size_t to, Bytes in) const {
   else unpack_range(*type, buffer, count, offset + to, in);
 }
 
-void copy_part(const Part& from, const Part& to) {
+void copy_long_part(const Part& from, const Part& to) {
   HF_CHECK(from.bytes == to.bytes);
   if (from.bytes == 0) return;
   if (!from.type && !to.type) {

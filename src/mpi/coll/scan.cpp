@@ -51,7 +51,7 @@ void list_doubling(Schedule& s, const Reduction& r, const void* send, void* rece
 
 void list_chain(Schedule& s, const Reduction& r, const void* send, void* receive, bool own) {
   const int size = s.size(), rank = s.rank();
-  const Count piece = std::max<Count>(1, static_cast<Count>(scan_piece_bytes) / r.type->size);
+  const Count piece = r.bytes() <= scan_piece_bytes ? r.count : std::max<Count>(1, static_cast<Count>(scan_piece_bytes) / r.type->size);
   const bool last = rank + 1 == size;
   std::byte* before = rank && (own || !last) ? s.temporary(std::min(piece, r.count), *r.type) : nullptr;
   for (Count from = 0; from < r.count; from += piece) {
