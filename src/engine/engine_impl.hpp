@@ -41,7 +41,7 @@ inline void fill_from(const Source& source, std::uint64_t offset, MutableBytes o
 inline void put(const Sink& sink, std::uint64_t offset, Bytes in) {
   if (offset >= sink.capacity || in.empty()) return;
   in = in.first(std::min<std::size_t>(in.size(), sink.capacity - offset));
-  if (sink.data) std::memcpy(sink.data + offset, in.data(), in.size());
+  if (sink.data) copy_short(sink.data + offset, in.data(), in.size());
   else sink.unpack(sink.self, offset, in);
 }
 

@@ -169,7 +169,7 @@ class RingReader {
   bool ready() const { return frame_at(next_); }
   // The next frame, without source and incarnation, which are the ring's. False: none. An implausible length (a damaged
   // ring) is cut to what the ring holds.
-  bool peek(RingFrame& frame) {
+  [[gnu::always_inline]] bool peek(RingFrame& frame) {
     std::uint64_t found = number(next_);
     if (found == ((next_ + 1) | skip_mark)) [[unlikely]] {
       next_ = ring_start(next_);
