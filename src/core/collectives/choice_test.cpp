@@ -95,7 +95,8 @@ TEST(Choice, RulesReplaceThoseOfTheirCollectiveOnly) {
 TEST(Choice, HoldsForTheBytesThatItSays) {
   EXPECT_FALSE(Choice{}.holds_for(0)) << "nothing has been looked up";
   ChoiceTable own;
-  const Rule rules[] = {rule(1, 2, 100, Algorithm::linear), rule(1, 4, 10, Algorithm::scatter_ring), rule(1, 1, 50, Algorithm::scatter_ring)};
+  const Rule rules[] = {rule(1, 2, 100, Algorithm::linear), rule(1, 4, 10, Algorithm::scatter_ring),
+                        rule(1, 1, 50, Algorithm::scatter_ring)};
   own.replace(rules);
   for (const ChoiceTable& table : {ChoiceTable(), own}) {
     for (int c = 0; c < wire::collective_count; ++c) {
