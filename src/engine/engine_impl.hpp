@@ -41,7 +41,7 @@ inline void fill_from(const Source& source, std::uint64_t offset, MutableBytes o
 inline void put(const Sink& sink, std::uint64_t offset, Bytes in) {
   if (offset >= sink.capacity || in.empty()) return;
   in = in.first(std::min<std::size_t>(in.size(), sink.capacity - offset));
-  if (sink.data) std::memcpy(sink.data + offset, in.data(), in.size());
+  if (sink.data) copy_short(sink.data + offset, in.data(), in.size());
   else sink.unpack(sink.self, offset, in);
 }
 
@@ -61,14 +61,17 @@ class EngineImpl {
 
   // send.cpp
   void send_next(SendOperation& op);  // with the next number of its context and destination
-  void send(SendOperation& op);
+  void send(SendOperation& op) {
+    if (!send_at_once(op)) send_long_way(op);
+  }
   void withdraw(SendOperation& op);
   void pump(Peer& peer);
 
   // receive.cpp
   void post(RecvOperation& op);
   void close_context(Context context);
-  void post_numbered(RecvOperation& op);
+  void post_numbered(RecvOperation& op) { post_numbered(*contexts.find(op.context), op); }
+  void post_next_numbered(RecvOperation& op);
   void accept(Peer& from, const FrameHeader& header, Bytes payload, const segment::Record* record, PeerLog* log);
   void recv_matched(RecvOperation& op, Message& message);
   bool cancel(RecvOperation& op);
@@ -93,6 +96,7 @@ class EngineImpl {
   void progress();
   void progress_rails();  // without schedules
   void wait(bool (*done)(void*), void* self);
+  void wait_for(const bool& complete);
 
   JobMap job;
   std::unique_ptr<AgentLink> agent;  // null: a job of one rank without a launcher
@@ -133,6 +137,7 @@ class EngineImpl {
     h.length = op.source.bytes;
     return h;
   }
+  void send_long_way(SendOperation& op);
   bool send_again(Peer& peer, SendOperation& op, const FrameHeader& header);
   void send_logged(Peer& peer, SendOperation& op, FrameHeader header);
   void send_unlogged(Peer& peer, SendOperation& op, const FrameHeader& header);
@@ -246,6 +251,7 @@ class EngineImpl {
   void on_fetched(const RemoteAnswer& answer);
 
   // receive.cpp
+  void post_numbered(ContextState& state, RecvOperation& op);
   void on_frame(Peer& from, const FrameHeader& header, Bytes payload);
   void on_logged_frame(Peer& from, const FrameHeader& header, Bytes payload);
   void on_data(Peer& from, const FrameHeader& header, Bytes payload);
@@ -385,6 +391,7 @@ class EngineImpl {
   bool caught_up_ = true;
   std::uint64_t direct_from_ = 0;  // from this size on large payloads inside the node are read out of the sender's buffer
   bool in_frame_ = false;  // a frame of a ring is being handled
+  const bool* awaited_ = nullptr;  // of the operation that wait_for waits for
   os::MemoryCookie cookie_;
   segment::Exposures exposures_;
   std::uint64_t eager_bytes_ = 0;   // between nodes, a larger payload is announced first

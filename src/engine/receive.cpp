@@ -17,10 +17,17 @@ void EngineImpl::post(RecvOperation& op) {
   after_call();
 }
 
-void EngineImpl::post_numbered(RecvOperation& op) {
-  ContextState* state = contexts.find(op.context);
-  if (Message* message = state->take_arrived(op.source, op.sequence)) return complete(op, *message);
-  state->peer(op.source).numbered_posted.push_back(op);
+void EngineImpl::post_numbered(ContextState& state, RecvOperation& op) {
+  if (Message* message = state.take_arrived(op.source, op.sequence)) return complete(op, *message);
+  state.peer(op.source).numbered_posted.push_back(op);
+}
+
+void EngineImpl::post_next_numbered(RecvOperation& op) {
+  ContextState& state = *contexts.find(op.context);
+  Sequence& next = state.peer(op.source).next_recv;
+  op.sequence = next;
+  ++next;
+  post_numbered(state, op);
 }
 
 void EngineImpl::recv_matched(RecvOperation& op, Message& message) {

@@ -13,8 +13,7 @@ void EngineImpl::send_next(SendOperation& op) {
   send(op);
 }
 
-void EngineImpl::send(SendOperation& op) {
-  if (send_at_once(op)) return;
+void EngineImpl::send_long_way(SendOperation& op) {
   op.complete = false;
   FrameHeader header = header_of(op);
   if (is_self(op.destination)) return send_to_self(op, header);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <utility>
 
 #include "engine/engine_impl.hpp"
 
@@ -114,6 +115,12 @@ void EngineImpl::wait(bool (*done)(void*), void* self) {
       since = 0;
     }
   }
+}
+
+void EngineImpl::wait_for(const bool& complete) {
+  const bool* outer = std::exchange(awaited_, &complete);
+  wait([](void* flag) { return *static_cast<const bool*>(flag); }, const_cast<bool*>(&complete));
+  awaited_ = outer;
 }
 
 std::uint64_t EngineImpl::activity() {
