@@ -16,7 +16,7 @@ Octets sample(Random& random) {
 
 void take(Bytes input) {
   std::vector<daemon::Injection> injections;
-  static_cast<void>(daemon::parse_injections(text_of(input), 2, injections));
+  static_cast<void>(daemon::parse_injections(text_of(input), 2, 3, injections));
 }
 
 }  // namespace hf::fuzz

@@ -17,7 +17,7 @@ using MutableBytes = std::span<std::byte>;
 inline Bytes bytes_of(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }
 inline std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-// memcpy, without a call for what fits two words.
+// memcpy, without a call for what fits two words; of 8 to 16 bytes both places may overlap.
 inline void copy_short(std::byte* to, const std::byte* from, std::size_t n) {
   if (n < 8 || n > 16) {
     if (n > 0) std::memcpy(to, from, n);

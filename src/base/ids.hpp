@@ -30,6 +30,8 @@ using RequestNumber = Strong<struct RequestNumberName, std::uint64_t>;  // n-th 
 using TestClock = Strong<struct TestClockName, std::uint64_t>;     // n-th non-deterministic completion test, from 1
 using CallNumber = Strong<struct CallNumberName, std::uint64_t>;   // n-th MPI call of the program, from 1
 using StreamPosition = Strong<struct StreamPositionName, std::uint64_t>;  // byte offset in a log stream
+using Term = Strong<struct TermName, std::uint32_t>;               // times the rank has been moved to another agent
+using Generation = Strong<struct GenerationName, std::uint32_t>;   // times an agent was given a holder of its ranks' events
 using Instant = Strong<struct InstantName, std::int64_t>;          // nanoseconds of the monotonic clock
 
 inline constexpr Rank any_rank{-1};

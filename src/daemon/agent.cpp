@@ -8,6 +8,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "daemon/message_ways.hpp"
@@ -112,8 +113,20 @@ void Agent::on_frame(ControlKind kind, Bytes payload) {
       for (std::uint16_t machine; read_struct(payload, machine);) machines_.push_back(machine);
       return;
     case ControlKind::nodes:
-      for (wire::NodeEntry node; read_struct(payload, node);) nodes_.push_back(node);
-      return start_all();
+      return on_nodes(payload);
+    case ControlKind::ping:
+      return head_->send_bytes(ControlKind::pong);
+    case ControlKind::holder:
+      if (Holder holder; keeper_ && read_struct(payload, holder)) keeper_->set_holder(holder.agent, Generation{holder.generation});
+      return;
+    case ControlKind::strike:
+      if (Strike strike; read_struct(payload, strike)) on_strike(strike.pause_ns);
+      return;
+    case ControlKind::adopt:
+      return on_adopt(payload);
+    case ControlKind::forget_events:
+      if (EventsName name; keeper_ && read_struct(payload, name)) keeper_->forget(Rank{name.rank}, Term{name.term});
+      return;
     case ControlKind::board:
       return on_board_change(payload);
     case ControlKind::input:
@@ -146,8 +159,22 @@ void Agent::on_job(Bytes payload) {
   ready.node.address = address_;
   ready.node.log_port = log_listener_.port;
   os::machine_id().copy(ready.machine, sizeof ready.machine - 1);
+  if (keeper_) ready.node.event_port = keeper_->port();
   choose_ways(ready);
   head_->send(ControlKind::ready, ready);
+}
+
+void Agent::on_nodes(Bytes payload) {
+  for (wire::NodeEntry node; read_struct(payload, node);) {
+    if (keeper_) keeper_->add_agent(static_cast<int>(nodes_.size()), node);
+    nodes_.push_back(node);
+  }
+  if (std::ssize(nodes_) != job_.agent_count() || machines_.size() != nodes_.size()) return on_head_gone();  // not our head
+  for (int rank = 0; rank < job_.rank_count(); ++rank) set_place(rank, job_.node_of(rank), job_.node_of(rank), 0);
+  for (auto& rank : ranks_) {
+    if (keeper_) keeper_->add_rank(Rank{rank->rank}, Term{0}, {});
+  }
+  start_all();
 }
 
 // Whether receivers read the memory of senders of this node, or large messages are copied.
@@ -172,24 +199,36 @@ Result<> Agent::prepare() {
                                        choose_segment_bytes(job_.log_memory_bytes), job_.log_ready_bytes * local_ranks});
   if (Result<> opened = bootstrap_.open(); !opened) return opened;
   if (Result<> served = serve_logs(); !served) return served;
+  hosting_.resize(static_cast<std::size_t>(job_.rank_count()));
+  if (job_.keeps_events()) {
+    EventKeeper::Owner& owner = *this;
+    keeper_ = std::make_unique<EventKeeper>(loop_, ticket_.key, ticket_.node, job_.event_memory_bytes, owner);
+    if (Result<> opened = keeper_->open(address_); !opened) return opened;
+  }
   for (int number = 0; number < job_.rank_count(); ++number) {
     if (job_.node_of(number) != ticket_.node) continue;
-    auto rank = std::make_unique<LocalRank>(number, job_.restarts_max);
-    LocalRank* self = rank.get();
-    auto on_bytes = [this, self](OutputStream stream, Bytes bytes) { on_output(*self, stream, bytes); };
-    rank->output = std::make_unique<OutputPipe>(loop_, OutputStream::out, on_bytes);
-    rank->error = std::make_unique<OutputPipe>(loop_, OutputStream::error, on_bytes);
-    if (number == 0) {
-      rank->input = std::make_unique<InputFeeder>(loop_, input_, [this](std::uint64_t position) {
-        if (position <= input_taken_) return;  // given again to a later incarnation
-        head_->send(ControlKind::input_taken, OutputTaken{position - input_taken_});
-        input_taken_ = position;
-      });
-    }
-    rank->doorbell.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!rank->doorbell) return fail(fmt::format("cannot make an eventfd: {}", std::strerror(errno)));
-    ranks_.push_back(std::move(rank));
+    if (Result<> made = make_rank(number); !made) return made;
   }
+  return {};
+}
+
+Result<> Agent::make_rank(int number) {
+  auto rank = std::make_unique<LocalRank>(number, job_.restarts_max);
+  LocalRank* self = rank.get();
+  auto on_bytes = [this, self](OutputStream stream, Bytes bytes) { on_output(*self, stream, bytes); };
+  rank->output = std::make_unique<OutputPipe>(loop_, OutputStream::out, on_bytes);
+  rank->error = std::make_unique<OutputPipe>(loop_, OutputStream::error, on_bytes);
+  if (number == 0) {
+    rank->input = std::make_unique<InputFeeder>(loop_, input_, [this](std::uint64_t position) {
+      if (position <= input_taken_) return;  // given again to a later incarnation
+      head_->send(ControlKind::input_taken, OutputTaken{position - input_taken_});
+      input_taken_ = position;
+    });
+  }
+  rank->doorbell.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!rank->doorbell) return fail(fmt::format("cannot make an eventfd: {}", std::strerror(errno)));
+  auto at = std::ranges::upper_bound(ranks_, number, {}, [](const auto& r) { return r->rank; });
+  ranks_.insert(at, std::move(rank));
   return {};
 }
 
@@ -207,13 +246,14 @@ Result<> Agent::serve_logs() {
   loop_.add(log_server_->descriptor(), EPOLLIN, [this](std::uint32_t) {
     log_server_->poll();
     std::string line;
-    while (log_server_->poll_report(line)) {
-      if (ranks_.empty()) continue;
-      std::string text = fmt::format("node {}: {}", ticket_.node, line);
-      event(EventKind::note, *ranks_.front(), {1}, bytes_of(text));
-    }
+    while (log_server_->poll_report(line)) note(line);
   });
   return {};
+}
+
+void Agent::note(const std::string& line) {
+  std::string text = fmt::format("node {}: {}", ticket_.node, line);
+  head_->send(ControlKind::event, Event{EventKind::note, 0, 0, 0, os::now().value, 1}, bytes_of(text));
 }
 
 void Agent::on_head_gone() {
@@ -236,6 +276,7 @@ void Agent::on_board_change(Bytes payload) {
     return ring_all();
   }
   if (local(change.rank)) return;  // this agent knows better
+  if (change.agent >= 0) set_place(change.rank, change.agent, change.group, change.log_base);
   if (change.state != wire::RankState::absent) board_.set_state(change.rank, change.incarnation, change.state);
   if (change.port != 0) board_.set_address(change.rank, change.incarnation, change.address, change.port);
   ring_all();
@@ -261,6 +302,7 @@ void Agent::end_job(std::uint32_t grace_ms) {
   ending_ = true;
   loop_.cancel(grace_timer_);
   for (auto& rank : ranks_) {
+    pass_all_output(*rank);
     if (rank->state == LocalRank::State::idle) over(*rank);
     if (rank->alive()) rank->kill_all(grace_ms > 0 ? SIGTERM : SIGKILL);
   }
@@ -288,6 +330,7 @@ void Agent::event(EventKind kind, const LocalRank& rank, std::array<std::uint64_
 }
 
 void Agent::event_failed(const LocalRank& rank, int exit_code, const std::string& text) {
+  for (auto& one : ranks_) pass_all_output(*one);  // what it said before
   event(EventKind::failed, rank, {static_cast<std::uint64_t>(exit_code)}, bytes_of(text));
 }
 

@@ -2,12 +2,14 @@
 // output. One poll loop; joined to the head by one TCP connection. The agent's death is its node's (design
 // section 6.1).
 #pragma once
+#include <deque>
 #include <memory>
 #include <vector>
 
 #include "daemon/board.hpp"
 #include "daemon/bootstrap_server.hpp"
 #include "daemon/control_channel.hpp"
+#include "daemon/event_keeper.hpp"
 #include "daemon/job.hpp"
 #include "daemon/local_rank.hpp"
 #include "daemon/log_service/log_server.hpp"
@@ -16,7 +18,7 @@
 
 namespace hf::daemon {
 
-class Agent : private BootstrapOwner, private SegmentProvider {
+class Agent : private BootstrapOwner, private SegmentProvider, private EventKeeper::Owner {
  public:
   explicit Agent(const AgentTicket& ticket) : ticket_(ticket), bootstrap_(loop_, *this) {}
   ~Agent() override;
@@ -32,6 +34,9 @@ class Agent : private BootstrapOwner, private SegmentProvider {
   Result<> prepare();
   void choose_ways(Ready& ready);
   Result<> serve_logs();
+  void on_nodes(Bytes payload);
+  Result<> make_rank(int number);
+  void note(const std::string& line);
   void on_head_gone();
   void on_board_change(Bytes payload);
   void on_input(Bytes payload, bool end);
@@ -63,6 +68,27 @@ class Agent : private BootstrapOwner, private SegmentProvider {
   void pass_output(LocalRank& rank, OutputStream stream, Bytes bytes);
   void pass_held_output(LocalRank& rank);
   void pause_output(bool paused);
+
+  void send_output(LocalRank& rank, OutputStream stream, Bytes bytes);
+  void pass_stable_output(LocalRank& rank);
+  void pass_all_output(LocalRank& rank);
+  void tell_exited(LocalRank& rank);
+
+  // ---- agent_nodes.cpp: ranks taken over from a lost agent; EventKeeper::Owner
+  void on_strike(std::int64_t pause_ns);
+  void on_adopt(Bytes payload);
+  void next_adoption();
+  void adopt(std::map<Rank, EventKeeper::Found> found, std::string failure);
+  Result<> adopt_one(const AdoptedRank& adopted, const EventKeeper::Found& found);
+  void set_place(int rank, int agent, int group, std::uint32_t log_base);
+  EventKeeper::Extent written(Rank rank) override;
+  bool read_events(Rank rank, std::uint64_t position, MutableBytes out) override;
+  void on_stable(Rank rank, const EventKeeper::Extent& extent) override;
+  void on_held(Generation generation) override;
+  void on_holder_lost(Generation generation, const std::string& why) override;
+  void on_fenced(Rank rank) override;
+  void on_damaged(Rank rank) override;
+  void on_stranger(const std::string& line) override;
 
   // ---- agent_bootstrap.cpp: BootstrapOwner
   Result<> may_join(int rank, pid_t process) override;
@@ -97,8 +123,16 @@ class Agent : private BootstrapOwner, private SegmentProvider {
   os::TcpListener log_listener_;
   BootstrapServer bootstrap_;
   Job job_;
-  std::vector<wire::NodeEntry> nodes_;
-  std::vector<std::uint16_t> machines_;  // by agent
+  std::vector<wire::NodeEntry> nodes_;    // by agent
+  std::vector<std::uint16_t> machines_;   // by agent
+  std::vector<wire::RankEntry> hosting_;  // where each rank is
+  std::unique_ptr<EventKeeper> keeper_;  // null: determinants are kept on their own node alone
+  struct Adoption {
+    Adopt head;
+    std::vector<AdoptedRank> ranks;
+    std::vector<int> places;
+  };
+  std::deque<Adoption> adoptions_;  // the first is under way
   Board board_;
   std::uint64_t direct_from_ = 0;  // Welcome::direct_from_bytes
   std::unique_ptr<SegmentStore> segments_;

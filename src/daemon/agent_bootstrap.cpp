@@ -74,8 +74,11 @@ wire::Welcome Agent::welcome(int number) {
   out.rank = number;
   out.incarnation = rank.incarnation;
   out.rank_count = job_.rank_count();
-  out.node = ticket_.node;
+  out.node = job_.node_of(number);
   out.node_count = job_.node_count;
+  out.agent = ticket_.node;
+  out.agent_count = static_cast<std::int32_t>(nodes_.size());
+  out.log_level = job_.log_level;
   out.app_number = job_.program_of(number);
   out.protocol = job_.protocol;
   out.direct_from_bytes = direct_from_;
@@ -100,22 +103,20 @@ wire::Welcome Agent::welcome(int number) {
   return out;
 }
 
-// Of all nodes that share this one's machine, node by node.
+// Of all agents that share this one's machine, agent by agent.
 std::vector<int> Agent::ranks_of_machine() const {
   std::vector<int> out;
-  for (int node = 0; node < job_.node_count; ++node) {
-    if (machines_[static_cast<std::size_t>(node)] != machines_[static_cast<std::size_t>(ticket_.node)]) continue;
+  for (std::size_t agent = 0; agent < machines_.size(); ++agent) {
+    if (machines_[agent] != machines_[static_cast<std::size_t>(ticket_.node)]) continue;
     for (int rank = 0; rank < job_.rank_count(); ++rank) {
-      if (job_.node_of(rank) == node) out.push_back(rank);
+      if (hosting_[static_cast<std::size_t>(rank)].agent == static_cast<int>(agent)) out.push_back(rank);
     }
   }
   return out;
 }
 
 std::vector<wire::RankEntry> Agent::ranks() {
-  std::vector<wire::RankEntry> out;
-  for (int rank = 0; rank < job_.rank_count(); ++rank) out.push_back({job_.node_of(rank)});
-  return out;
+  return hosting_;
 }
 
 int Agent::own_control_fd(int number) {
@@ -177,6 +178,8 @@ void Agent::on_told(int number, BootstrapKind kind, Bytes payload) {
     wire::RankName name;
     if (!read_struct(payload, name) || name.rank < 0 || name.rank >= job_.rank_count()) return;
     segments_->forget(number, name.rank);
+  } else if (kind == BootstrapKind::determined) {
+    if (keeper_) keeper_->look(Rank{number});
   } else if (kind == BootstrapKind::note) {
     std::string text = one_line(payload);
     event(EventKind::note, rank, {}, bytes_of(text));

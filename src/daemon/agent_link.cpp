@@ -143,4 +143,8 @@ void AgentLinks::send_all_bytes(ControlKind kind, Bytes body) {
   }
 }
 
+void AgentLinks::close(int node) {
+  if (joined(node)) channel(node).shut();
+}
+
 }  // namespace hf::daemon

@@ -29,6 +29,8 @@ class AgentLinks {
   std::optional<Launcher::Ended> on_child_ended(pid_t process, int status) { return launcher_->on_child_ended(process, status); }
   ControlChannel& channel(int node) { return *links_[static_cast<std::size_t>(node)].channel; }
   bool joined(int node) const { return links_[static_cast<std::size_t>(node)].channel != nullptr; }
+  // It is lost: nothing is sent to it or heard from it any more. joined() stays true.
+  void close(int node);
   template <class T>
   void send_all(ControlKind kind, const T& body) {
     for (Link& link : links_) {

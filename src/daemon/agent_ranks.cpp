@@ -197,7 +197,8 @@ void Agent::judge(LocalRank& rank, int status) {
   }
   board_.set_state(rank.rank, rank.incarnation, wire::RankState::finished);
   ring_all();
-  event(EventKind::exited, rank);
+  rank.exit_untold = true;
+  tell_exited(rank);
 }
 
 void Agent::judge_signal(LocalRank& rank, int signal) {
@@ -237,6 +238,9 @@ void Agent::restart(LocalRank& rank, int signal, std::uint64_t call) {
   board_.set_state(rank.rank, rank.incarnation, wire::RankState::dead);
   ++rank.incarnation;
   rank.held_output.clear();
+  for (const auto& output : std::exchange(rank.unstable_output, {})) {  // the next incarnation writes it again
+    output_unconfirmed_ -= std::min<std::uint64_t>(output.bytes.size(), output_unconfirmed_);
+  }
   start(rank);
 }
 
@@ -292,10 +296,42 @@ void Agent::pass_held_output(LocalRank& rank) {
   for (const auto& [stream, bytes] : std::exchange(rank.held_output, {})) pass_output(rank, stream, bytes);
 }
 
+// Bytes for the outside leave when the events written before they were read are stable (design rule 3).
 void Agent::pass_output(LocalRank& rank, OutputStream stream, Bytes bytes) {
-  head_->send(ControlKind::output, OutputHead{rank.rank, rank.incarnation, stream}, bytes);
   output_unconfirmed_ += bytes.size();
   if (!output_paused_ && output_unconfirmed_ >= output_window_bytes) pause_output(true);
+  if (keeper_ && !ending_) {
+    const EventKeeper::Extent needs = written(Rank{rank.rank});
+    if (!rank.unstable_output.empty() || !keeper_->stable(Rank{rank.rank}).covers(needs)) {
+      rank.unstable_output.push_back({needs, stream, {bytes.begin(), bytes.end()}});
+      return keeper_->look(Rank{rank.rank});
+    }
+  }
+  send_output(rank, stream, bytes);
+}
+
+void Agent::pass_stable_output(LocalRank& rank) {
+  auto& waiting = rank.unstable_output;
+  while (!waiting.empty() && keeper_->stable(Rank{rank.rank}).covers(waiting.front().needs)) {
+    LocalRank::UnstableOutput output = std::move(waiting.front());
+    waiting.pop_front();
+    send_output(rank, output.stream, output.bytes);
+  }
+  tell_exited(rank);
+}
+
+// The job ends, and nothing of it is repeated.
+void Agent::pass_all_output(LocalRank& rank) {
+  for (const auto& output : std::exchange(rank.unstable_output, {})) send_output(rank, output.stream, output.bytes);
+  tell_exited(rank);
+}
+
+void Agent::tell_exited(LocalRank& rank) {
+  if (rank.unstable_output.empty() && std::exchange(rank.exit_untold, false)) event(EventKind::exited, rank);
+}
+
+void Agent::send_output(LocalRank& rank, OutputStream stream, Bytes bytes) {
+  head_->send(ControlKind::output, OutputHead{rank.rank, rank.incarnation, stream}, bytes);
 }
 
 void Agent::pause_output(bool paused) {

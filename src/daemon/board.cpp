@@ -60,6 +60,17 @@ void Board::set_address(int rank, std::uint32_t incarnation, std::uint32_t addre
   publish();
 }
 
+void Board::set_place(int rank, int agent, std::uint32_t log_base, std::uint32_t address, std::uint16_t port) {
+  store(entry(rank).log_address_and_port, std::uint64_t{address} << 16 | port);
+  store(entry(rank).agent_and_log_base, static_cast<std::uint64_t>(agent) << 32 | log_base);
+  publish();
+}
+
+void Board::set_stable(int rank, std::uint64_t events, std::uint64_t last_failed) {
+  store(entry(rank).stable_failed, last_failed);
+  store(entry(rank).stable_events, events);
+}
+
 void Board::publish() {
   auto& header = *reinterpret_cast<wire::BoardHeader*>(mapping_.bytes().data());
   store(header.epoch, header.epoch + 1);

@@ -137,6 +137,7 @@ void BootstrapServer::on_question(Connection& connection, BootstrapKind kind, By
     case BootstrapKind::caught_up:
     case BootstrapKind::unprotect:
     case BootstrapKind::forget:
+    case BootstrapKind::determined:
     case BootstrapKind::note:
       return owner_.on_told(connection.rank, kind, payload);
     default:

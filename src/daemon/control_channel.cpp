@@ -85,6 +85,12 @@ void ControlChannel::receive() {
   in_.erase(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(used));
 }
 
+void ControlChannel::shut() {
+  if (std::exchange(closed_, true)) return;
+  loop_.remove(fd_.get());
+  ::shutdown(fd_.get(), SHUT_RDWR);
+}
+
 void ControlChannel::close() {
   if (closed_) return;
   closed_ = true;

@@ -35,6 +35,7 @@ class ControlChannel {
   // Frames of more than this are refused: small until the peer has proved itself.
   void set_frame_bytes_max(std::size_t bytes) { frame_bytes_max_ = bytes; }
   bool closed() const { return closed_; }
+  void shut();  // ends the connection; on_close is not called
   void flush_blocking();  // before exit: waits until all is sent or the peer is gone
 
  private:

@@ -1,4 +1,4 @@
-// What the head and its agents say to each other, over one TCP connection an agent: frames of a length (u32, of what
+// What the head and its agents, and agents among each other, say: over one TCP connection a pair, frames of a length (u32, of what
 // follows), a ControlKind (u32) and the struct of that kind, some followed by text or bytes to the end of the frame.
 // docs/bootstrap.md has the page. Both ends are the same program: the structs are plain copies of memory.
 #pragma once
@@ -30,6 +30,75 @@ enum class ControlKind : std::uint32_t {
   input_taken,  // OutputTaken: so many bytes of stdin were passed to rank 0
   event,        // Event, then text
   gone,         // all processes of the agent have ended
+  held,         // Held: the holder has all events that this agent ever told to be stable
+  holder_lost,  // Held, then text: there is no connection to the holder of that generation
+  adopted,      // Adopted: the ranks of that `adopt` have been started
+  adopt_failed, // text: why they cannot be
+  // head -> agent
+  ping,    // answered by pong
+  holder,  // Holder: where the agent's ranks' events are kept from now on
+  adopt,   // Adopt, then its AdoptedRank, then the agents (i32) that may have their events: ranks of a lost agent
+  strike,  // Strike: fault injection
+  forget_events,  // EventsName: the hosting before this term
+  // agent -> head
+  pong,
+  // Between agents, docs/node-loss.md. The connecting one, who has the ranks:
+  events_append,  // EventsAppend, then bytes
+  events_open,    // EventsName
+  // and the holder:
+  events_stable,   // EventsStable of several ranks: the stable vector
+  events_content,  // EventsContent, then bytes; several in a row
+  events_refused,  // EventsName: there is a newer term
+  events_full,     // no room for more
+};
+
+struct Strike {
+  std::int64_t pause_ns = 0;  // 0: SIGKILL to the agent and its ranks; else both are stopped for so long
+};
+struct Held {
+  std::uint32_t generation = 0;
+};
+struct Holder {
+  std::int32_t agent = -1;  // -1: no other agent is left
+  std::uint32_t generation = 0;
+};
+struct Adopt {
+  std::int32_t rank_count = 0;
+  std::int32_t place_count = 0;
+  std::uint32_t all_places = 0;  // 1: nobody else ever had their events, and all who had are here
+  std::uint32_t job_is_mpi = 0;
+  std::uint64_t input_taken = 0;  // bytes of stdin that rank 0 was given before
+  std::int32_t group = 0;         // of these ranks, from now on
+  std::uint32_t reserved = 0;
+};
+struct Adopted {
+  std::int32_t group = 0;
+};
+struct AdoptedRank {
+  std::int32_t rank = 0;
+  std::uint32_t incarnation = 0;  // the first to be started
+  std::uint32_t term = 0;
+};
+struct EventsName {
+  std::int32_t rank = 0;
+  std::uint32_t term = 0;
+};
+struct EventsAppend {
+  std::int32_t rank = 0;
+  std::uint32_t term = 0;
+  std::uint64_t position = 0, promised = 0, last_failed = 0;
+};
+struct EventsStable {
+  std::int32_t rank = 0;
+  std::uint32_t term = 0;
+  std::uint64_t end = 0, last_failed = 0;
+};
+struct EventsContent {
+  std::int32_t rank = 0;
+  std::uint32_t term = 0;       // as asked
+  std::uint32_t held_term = 0;  // of the hosting that appended last
+  std::uint32_t known = 0;      // 0: nothing was ever appended here
+  std::uint64_t promised = 0, last_failed = 0, offset = 0, total = 0;
 };
 
 struct Challenge {
@@ -51,6 +120,9 @@ struct BoardChange {
   std::uint32_t address = 0;
   std::uint16_t port = 0;
   std::uint16_t unprotected = 0;  // 1: only this news: nobody keeps a log for the rank any more
+  std::int32_t agent = -1;        // that hosts the rank
+  std::uint32_t log_base = 0;     // the first incarnation whose log it keeps
+  std::int32_t group = 0;         // wire::RankEntry::group
 };
 struct OutputTaken {
   std::uint64_t bytes = 0;

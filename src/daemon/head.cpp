@@ -26,15 +26,11 @@ Head::Head(RunOptions options)
       output_(
           loop_, job_.rank_count(), options_.label,
           [this](int rank, std::uint64_t bytes) {
-            int node = job_.node_of(rank);
-            if (agents_.joined(node)) agents_.channel(node).send(ControlKind::output_taken, OutputTaken{bytes});
+            if (AgentState& state = states_[static_cast<std::size_t>(agent_of(rank))]; state.gone) return;
+            agents_.channel(agent_of(rank)).send(ControlKind::output_taken, OutputTaken{bytes});
           },
           [this] { end(128 + SIGPIPE, 0); }),
-      input_(loop_,
-             [this](Bytes bytes) {
-               ControlChannel& agent = agents_.channel(job_.node_of(0));
-               agent.send_bytes(bytes.empty() ? ControlKind::input_end : ControlKind::input, bytes);
-             }),
+      input_(loop_, [this](Bytes bytes) { give_input(bytes); }),
       agents_(loop_, options_.hosts, options_.launch,
               {[this](int node) { on_agent_joined(node); },
                [this](int node, ControlKind kind, Bytes payload) { on_frame(node, kind, payload); },
@@ -42,13 +38,19 @@ Head::Head(RunOptions options)
                [this](const std::string& host, const std::string& line) { output_.say(fmt::format("{}: {}", host, line)); }}),
       timeline_(job_.rank_count(), os::now()),
       kills_(loop_, job_.injections, job_.rank_count(),
-             [this](int rank) { agents_.channel(job_.node_of(rank)).send(ControlKind::kill_rank, RankOnly{rank}); }),
-      nodes_(static_cast<std::size_t>(job_.node_count)),
-      machines_(options_.hosts.size()),
+             {[this](int rank) { agents_.channel(agent_of(rank)).send(ControlKind::kill_rank, RankOnly{rank}); },
+              [this](int node) { return strike(node, 0); }, [this](int node, std::int64_t for_ns) { return strike(node, for_ns); },
+              [this] { return agents_with_ranks(); }}),
+      nodes_(static_cast<std::size_t>(job_.agent_count())),
+      machines_(nodes_.size()),
       rank_over_(static_cast<std::size_t>(job_.rank_count())),
       rank_initialized_(static_cast<std::size_t>(job_.rank_count())),
-      node_gone_(static_cast<std::size_t>(job_.node_count)),
-      rank_unprotected_(static_cast<std::size_t>(job_.rank_count())) {}
+      hosting_(static_cast<std::size_t>(job_.rank_count())),
+      states_(static_cast<std::size_t>(job_.agent_count())),
+      rank_unprotected_(static_cast<std::size_t>(job_.rank_count())) {
+  for (int rank = 0; rank < job_.rank_count(); ++rank) hosting(rank).agent = hosting(rank).group = job_.node_of(rank);
+  groups_ = job_.node_count;
+}
 
 void Head::greet() {
   if (!options_.without_effect.empty()) {
@@ -58,10 +60,16 @@ void Head::greet() {
     if (injection.kind == Injection::Kind::random && !injection.seed_given) {
       output_.say(fmt::format("kill:random uses seed={}", injection.seed));
     }
+    if (injection.kind == Injection::Kind::node_random && !injection.seed_given) {
+      output_.say(fmt::format("node:random uses seed={}", injection.seed));
+    }
   }
   if (!options_.verbose && job_.node_count == 1) return;
   std::string what = job_.protocol == wire::Protocol::none
                          ? "protocol none: nothing survives the death of a rank"
+                     : job_.keeps_events()
+                         ? fmt::format("protocol pessimist, log level node: survives the death of ranks, and of a node{}",
+                                       job_.spare_count > 0 ? fmt::format(" ({} spare)", job_.spare_count) : "")
                          : "protocol pessimist, log level process: survives the death of ranks, not of a node";
   output_.say(fmt::format("{} rank{} on {} node{}, {}", job_.rank_count(), job_.rank_count() == 1 ? "" : "s",
                           job_.node_count, job_.node_count == 1 ? "" : "s", what));
@@ -109,10 +117,9 @@ void Head::on_children() {
   for (pid_t process; (process = ::waitpid(-1, &status, WNOHANG)) > 0;) {
     auto ended = agents_.on_child_ended(process, status);
     // What a joined agent had sent before is still in its connection, whose end is seen there.
-    if (!ended || node_gone_[static_cast<std::size_t>(ended->number)] || agents_.joined(ended->number)) continue;
+    if (!ended || states_[static_cast<std::size_t>(ended->number)].gone || agents_.joined(ended->number)) continue;
     if (!exit_code_) output_.say(ended->why);
     end(1, 0);
-    on_agent_lost(ended->number);
   }
   finish_if_over();
 }
@@ -124,33 +131,39 @@ void Head::on_agent_joined(int node) {
 }
 
 void Head::on_agent_lost(int node) {
-  if (node_gone_[static_cast<std::size_t>(node)]) return;
-  node_gone_[static_cast<std::size_t>(node)] = true;
-  ++nodes_gone_;
-  if (!ended_ && !exit_code_)
-    output_.say(fmt::format("the agent of node {} died: its ranks are lost, the job ends", node));
-  for (int rank = 0; rank < job_.rank_count(); ++rank) {
-    if (job_.node_of(rank) == node) output_.on_over(rank);
-  }
-  end(1, 0);
+  lose_agent(node, "its connection ended");
 }
 
 void Head::on_frame(int node, ControlKind kind, Bytes payload) {
+  AgentState& state = states_[static_cast<std::size_t>(node)];
+  if (state.gone) return;  // declared lost: whatever it says comes too late
+  state.heard = os::now();
   switch (kind) {
     case ControlKind::ready:
       return on_ready(node, payload);
     case ControlKind::output:
       return on_output(payload);
     case ControlKind::input_taken:
-      if (OutputTaken taken; read_struct(payload, taken)) input_.on_taken(taken.bytes);
+      if (OutputTaken taken; read_struct(payload, taken)) {
+        input_taken_ += taken.bytes;
+        input_.on_taken(taken.bytes);
+      }
       return;
+    case ControlKind::held:
+      return on_held(node, payload);
+    case ControlKind::holder_lost:
+      return on_holder_lost(node, payload);
+    case ControlKind::adopted:
+      return on_adopted(payload);
+    case ControlKind::adopt_failed:
+      return on_adopt_failed(node, payload);
     case ControlKind::event:
       return on_event(node, payload);
     case ControlKind::gone:
-      if (!node_gone_[static_cast<std::size_t>(node)]) ++nodes_gone_;
-      node_gone_[static_cast<std::size_t>(node)] = true;
-      for (int rank = 0; rank < job_.rank_count(); ++rank) {
-        if (job_.node_of(rank) == node && !rank_over_[static_cast<std::size_t>(rank)]) output_.on_over(rank);
+      state.gone = true;
+      ++nodes_gone_;
+      for (int rank : ranks_at(node)) {
+        if (!rank_over_[static_cast<std::size_t>(rank)]) output_.on_over(rank);
       }
       return finish_if_over();
     default:
@@ -168,14 +181,7 @@ void Head::on_ready(int node, Bytes payload) {
     output_.say(fmt::format("node {}: large messages are {} read out of the sender's memory ({:.1f} GB/s at 1 MiB; copied {:.1f})", node,
                             from, ready.direct, ready.copied));
   }
-  if (++ready_ != job_.node_count || ending_) return;
-  std::vector<std::uint16_t> machines;
-  for (const std::string& name : machines_) {
-    machines.push_back(static_cast<std::uint16_t>(std::ranges::find(machines_, name) - machines_.begin()));
-  }
-  agents_.send_all_bytes(ControlKind::machines, std::as_bytes(std::span(machines)));
-  agents_.send_all_bytes(ControlKind::nodes, std::as_bytes(std::span(nodes_)));
-  input_.start();
+  if (++ready_ == job_.agent_count() && !ending_) start_agents();
 }
 
 void Head::on_output(Bytes payload) {
@@ -188,6 +194,7 @@ void Head::on_event(int node, Bytes payload) {
   Event event;
   if (!read_struct(payload, event) || event.rank < 0 || event.rank >= job_.rank_count()) return;
   event.time_ns += agents_.clock_offset_ns(node);
+  hosting(event.rank).incarnation = std::max(hosting(event.rank).incarnation, event.incarnation);
   timeline_.on_event(event, payload);
   on_rank_event(event, payload);
 }
@@ -274,9 +281,12 @@ void Head::on_unprotect(const Event& event, std::string_view function) {
 }
 
 void Head::publish(const Event& event, wire::RankState state, std::uint64_t address_and_port) {
-  if (job_.node_count == 1) return;
+  if (job_.agent_count() == 1) return;
   BoardChange change{event.rank, event.incarnation, state, static_cast<std::uint32_t>(address_and_port >> 16),
                      static_cast<std::uint16_t>(address_and_port)};
+  change.agent = agent_of(event.rank);
+  change.log_base = hosting(event.rank).log_base;
+  change.group = hosting(event.rank).group;
   agents_.send_all(ControlKind::board, change);
 }
 
@@ -286,17 +296,18 @@ void Head::end(int exit_code, std::uint32_t grace) {
   ending_ = true;
   input_.stop();
   kills_.stop();
+  loop_.cancel(beat_);
   agents_.send_all(ControlKind::end_job, EndJob{grace});
   // An agent that does not follow is ended with its ranks.
   loop_.cancel(deadline_);
   deadline_ = loop_.at(os::later(os::now(), (std::int64_t{grace} + 5000) * os::millisecond_ns), [this] {
     agents_.kill_all();
-    nodes_gone_ = job_.node_count;
+    nodes_gone_ = job_.agent_count();
     finish_if_over();
   });
-  for (int node = 0; node < job_.node_count; ++node) {
-    if (!agents_.joined(node) && !node_gone_[static_cast<std::size_t>(node)]) {  // has no ranks yet
-      node_gone_[static_cast<std::size_t>(node)] = true;
+  for (int node = 0; node < job_.agent_count(); ++node) {
+    if (!agents_.joined(node) && !states_[static_cast<std::size_t>(node)].gone) {  // has no ranks yet
+      states_[static_cast<std::size_t>(node)].gone = true;
       ++nodes_gone_;
     }
   }
@@ -305,7 +316,7 @@ void Head::end(int exit_code, std::uint32_t grace) {
 
 // Over: every agent has ended its processes. What is still to be written is waited for, not the agents' own exits.
 void Head::finish_if_over() {
-  if (!ending_ || nodes_gone_ < job_.node_count) return;
+  if (!ending_ || nodes_gone_ < job_.agent_count()) return;
   if (!std::exchange(ended_, true)) {
     timeline_.on_end(os::now(), *exit_code_);
     for (const std::string& line : kills_.not_carried_out()) output_.say(line);

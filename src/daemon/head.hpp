@@ -1,11 +1,14 @@
 // `holdfast run`: the head of a job. Starts the agents, joins them, passes on input and output, carries out injected
 // faults, and decides how and with which exit code the job ends.
 #pragma once
+#include <map>
+
 #include "daemon/agent_link.hpp"
 #include "daemon/input_reader.hpp"
 #include "daemon/job_output.hpp"
 #include "daemon/kill_plan.hpp"
 #include "daemon/options.hpp"
+#include "daemon/rank_stdio.hpp"
 #include "daemon/timeline.hpp"
 
 namespace hf::daemon {
@@ -30,6 +33,45 @@ class Head {
   void on_unprotect(const Event& event, std::string_view function);
   void on_unprotected_death(int rank);
   void publish(const Event& event, wire::RankState state, std::uint64_t address_and_port);
+  void give_input(Bytes bytes);
+
+  // ---- head_nodes.cpp: agents that come, go silent and are lost, and who has whose determinants
+  struct Hosting {
+    int agent = 0;
+    std::uint32_t incarnation = 0;  // newest that was heard of, or given
+    std::uint32_t term = 0;
+    std::uint32_t log_base = 0;
+    int group = 0;
+    std::vector<int> places;   // agents that may have its determinants
+    bool place_lost = false;   // one that may have had them is gone, and no holder has said since that it has all
+    bool moving = false;       // it is being taken over
+  };
+  struct AgentState {
+    bool gone = false;             // lost, or all its processes have ended
+    Instant heard{};
+    int holder = -1;
+    std::uint32_t generation = 0;
+  };
+  Hosting& hosting(int rank) { return hosting_[static_cast<std::size_t>(rank)]; }
+  int agent_of(int rank) const { return hosting_[static_cast<std::size_t>(rank)].agent; }
+  std::vector<int> ranks_at(int agent) const;
+  std::vector<int> agents_with_ranks() const;
+  bool strike(int agent, std::int64_t pause_ns);
+  void start_agents();
+  void beat();
+  void lose_agent(int agent, const std::string& why);
+  std::string why_not_moved(const std::vector<int>& ranks) const;
+  int choose_spare() const;
+  std::map<int, std::vector<int>> choose_targets(const std::vector<int>& ranks) const;
+  void move_ranks(const std::vector<int>& ranks, int to);
+  void give_all_input(ControlChannel& channel);
+  void mark_lost(int rank);
+  int choose_holder(int agent, int not_this) const;
+  void give_holder(int agent, int not_this);
+  void on_held(int agent, Bytes payload);
+  void on_adopted(Bytes payload);
+  void on_holder_lost(int agent, Bytes payload);
+  void on_adopt_failed(int agent, Bytes text);
   void end(int exit_code, std::uint32_t grace_ms);
   void finish_if_over();
   int finish();
@@ -49,7 +91,14 @@ class Head {
   std::vector<wire::NodeEntry> nodes_;
   std::vector<std::string> machines_;  // that the agents are on
   int ready_ = 0;
-  std::vector<bool> rank_over_, rank_initialized_, node_gone_;
+  std::vector<bool> rank_over_, rank_initialized_;
+  std::vector<Hosting> hosting_;      // by rank
+  std::vector<AgentState> states_;    // by agent
+  InputKeeper input_kept_;            // all that was given to rank 0, should it start elsewhere
+  std::uint64_t input_taken_ = 0;
+  int groups_ = 0;                    // given so far
+  os::EventLoop::TimerId beat_ = 0;
+  Instant last_beat_{};
   std::vector<std::optional<wire::UnprotectReason>> rank_unprotected_;
   bool threads_told_ = false;  // that a rank is unprotected since several threads call MPI
   int ranks_over_ = 0, ranks_initialized_ = 0, nodes_gone_ = 0;

@@ -92,12 +92,34 @@ Result<Injection> parse_kill(std::string_view spec, const Fields& fields, int ra
   return out;
 }
 
-Result<Injection> parse_one(std::string_view spec, int rank_count) {
-  constexpr std::string_view verb = "kill:";
-  if (!spec.starts_with(verb)) {
+// node:N,at=T and pause:node=N,at=T,for=T.
+Result<Injection> parse_node(std::string_view spec, const Fields& fields, Injection::Kind kind, int agent_count) {
+  Injection out;
+  out.kind = kind;
+  bool node = false, at = false, lasts = kind != Injection::Kind::pause;
+  for (const auto& [key, value] : fields) {
+    bool good = false;
+    if (key == "at") good = at = parse_duration(value, out.at_ns);
+    else if (key == "for" && kind == Injection::Kind::pause) good = lasts = parse_duration(value, out.for_ns);
+    else if (key == "node") good = node = parse_number(value, out.node);
+    else if (kind == Injection::Kind::node && value.empty()) good = node = parse_number(key, out.node);
+    if (!good) return fail(fmt::format("--inject {}: '{}' is not understood", spec, key));
+  }
+  if (!node || !at || !lasts) {
+    return fail(fmt::format("--inject {}: give it as {}", spec, kind == Injection::Kind::pause ? "pause:node=N,at=1s,for=3s" : "node:N,at=1s"));
+  }
+  if (out.node < 0 || out.node >= agent_count) {
+    return fail(fmt::format("--inject {}: there is no node {} among {}, the spare ones counted", spec, out.node, agent_count));
+  }
+  return out;
+}
+
+Result<Injection> parse_one(std::string_view spec, int rank_count, int agent_count) {
+  const std::string_view verb = spec.substr(0, spec.find(':') == std::string_view::npos ? 0 : spec.find(':') + 1);
+  if (verb != "kill:" && verb != "node:" && verb != "pause:") {
     return fail(
-        fmt::format("--inject {}: only kill:... is known (kill:rank=R,at=T, kill:rank=R,call=N, "
-                    "kill:rank=R,point=NAME:N, kill:random,rate=R/s)",
+        fmt::format("--inject {}: only kill:..., node:... and pause:... are known (kill:rank=R,at=T, kill:rank=R,call=N, "
+                    "kill:rank=R,point=NAME:N, kill:random,rate=R/s, node:N,at=T, node:random,rate=R/s, pause:node=N,at=T,for=T)",
                     spec));
   }
   Fields fields;
@@ -110,17 +132,24 @@ Result<Injection> parse_one(std::string_view spec, int rank_count) {
     std::string value(equals == std::string_view::npos ? "" : field.substr(equals + 1));
     if (!fields.emplace(key, value).second) return fail(fmt::format("--inject {}: '{}' is given twice", spec, key));
   }
-  return fields.contains("random") ? parse_random(spec, fields) : parse_kill(spec, fields, rank_count);
+  using Kind = Injection::Kind;
+  if (verb == "pause:") return parse_node(spec, fields, Kind::pause, agent_count);
+  const bool random = fields.contains("random");
+  if (verb == "node:" && !random) return parse_node(spec, fields, Kind::node, agent_count);
+  if (!random) return parse_kill(spec, fields, rank_count);
+  Result<Injection> out = parse_random(spec, fields);
+  if (out && verb == "node:") out->kind = Kind::node_random;
+  return out;
 }
 
 }  // namespace
 
-Result<> parse_injections(std::string_view text, int rank_count, std::vector<Injection>& out) {
+Result<> parse_injections(std::string_view text, int rank_count, int agent_count, std::vector<Injection>& out) {
   while (!text.empty()) {
     std::string_view spec = text.substr(0, text.find(';'));
     text.remove_prefix(std::min(spec.size() + 1, text.size()));
     if (spec.empty()) continue;
-    Result<Injection> injection = parse_one(spec, rank_count);
+    Result<Injection> injection = parse_one(spec, rank_count, agent_count);
     if (!injection) return std::unexpected(injection.error());
     auto same_rank = [&](const Injection& other) {
       return other.kind == Injection::Kind::at_point && other.rank == injection->rank;

@@ -6,6 +6,9 @@
 //   rank kill:random,rate=4/s,seed=S,max=K   kills of running ranks chosen uniformly, at exponentially distributed
 //   intervals,
 //                              so many a second over the whole job, at most K (no limit when left out)
+//   node:N,at=1s               SIGKILL to agent N and its ranks
+//   node:random,rate=0.2/s,seed=S,max=K   the same to agents that have ranks, chosen as above
+//   pause:node=N,at=1s,for=3s  agent N and its ranks are stopped, and continued after that time
 // Several are separated by ';'.
 #pragma once
 #include <cstdint>
@@ -19,8 +22,10 @@
 namespace hf::daemon {
 
 struct Injection {
-  enum class Kind : std::uint32_t { at_time, at_call, at_point, random } kind = Kind::at_time;
+  enum class Kind : std::uint32_t { at_time, at_call, at_point, random, node, node_random, pause } kind = Kind::at_time;
   int rank = 0;
+  int node = 0;
+  std::int64_t for_ns = 0;
   std::int64_t at_ns = 0;
   std::uint64_t call = 0;
   std::string point;  // "NAME:N", as Welcome::inject has it
@@ -30,8 +35,8 @@ struct Injection {
   std::uint64_t kills_max = UINT64_MAX;
 };
 
-// Appends the injections of one --inject option. Ranks are checked against `rank_count`.
-Result<> parse_injections(std::string_view text, int rank_count, std::vector<Injection>& out);
+// Appends the injections of one --inject option. Ranks and nodes are checked against how many there are.
+Result<> parse_injections(std::string_view text, int rank_count, int agent_count, std::vector<Injection>& out);
 
 // The kills of one kill:random: a function of its seed and of the numbers of running ranks it is asked for.
 class RandomKills {

@@ -5,11 +5,27 @@
 namespace hf::daemon {
 namespace {
 
+TEST(Injection, OfNodes) {
+  std::vector<Injection> out;
+  ASSERT_TRUE(parse_injections("node:2,at=1s;pause:node=1,at=2ms,for=3s;node:random,rate=0.5,seed=7,max=2", 4, 3, out));
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_EQ(out[0].kind, Injection::Kind::node);
+  EXPECT_EQ(out[0].node, 2);
+  EXPECT_EQ(out[0].at_ns, 1'000'000'000);
+  EXPECT_EQ(out[1].kind, Injection::Kind::pause);
+  EXPECT_EQ(out[1].for_ns, 3'000'000'000);
+  EXPECT_EQ(out[2].kind, Injection::Kind::node_random);
+  EXPECT_EQ(out[2].kills_max, 2u);
+  for (const char* bad : {"node:3,at=1s", "node:1", "node:at=1s", "pause:node=1,at=1s", "pause:1,at=1s,for=1s", "node:1,at=1s,for=2s"}) {
+    EXPECT_FALSE(parse_injections(bad, 4, 3, out)) << bad;
+  }
+}
+
 TEST(Injection, Words) {
   std::vector<Injection> out;
-  ASSERT_TRUE(parse_injections("kill:rank=2,at=1.5s;kill:rank=0,call=17;kill:rank=1,point=rendezvous:3", 4, out));
-  ASSERT_TRUE(parse_injections("kill:rank=3,at=20ms", 4, out));
-  ASSERT_TRUE(parse_injections("kill:random,rate=4/s,seed=9,max=5", 4, out));
+  ASSERT_TRUE(parse_injections("kill:rank=2,at=1.5s;kill:rank=0,call=17;kill:rank=1,point=rendezvous:3", 4, 3, out));
+  ASSERT_TRUE(parse_injections("kill:rank=3,at=20ms", 4, 3, out));
+  ASSERT_TRUE(parse_injections("kill:random,rate=4/s,seed=9,max=5", 4, 3, out));
   ASSERT_EQ(out.size(), 5u);
   EXPECT_EQ(out[0].rank, 2);
   EXPECT_EQ(out[0].at_ns, 1'500'000'000);
@@ -29,7 +45,7 @@ TEST(Injection, RefusesWhatItDoesNotKnow) {
                           "kill:random,rate=-1", "kill:rank=1,rank=1,at=1s", "kill:rank=x,at=1s",
                           "kill:rank=1,point=:2", "kill:rank=1,point=a;kill:rank=1,point=b"}) {
     std::vector<Injection> out;
-    EXPECT_FALSE(parse_injections(bad, 4, out)) << bad;
+    EXPECT_FALSE(parse_injections(bad, 4, 3, out)) << bad;
   }
 }
 

@@ -53,6 +53,7 @@ void encode(const Job& job, std::vector<std::byte>& bytes) {
     out.put_text(program.working_directory);
   }
   out.put(job.node_count);
+  out.put(job.spare_count);
   out.put(static_cast<std::uint32_t>(job.nodes.size()));
   for (const JobNode& node : job.nodes) out.put_text(node.name);
   for (std::int32_t node : job.node_of_rank) out.put(node);
@@ -60,6 +61,8 @@ void encode(const Job& job, std::vector<std::byte>& bytes) {
   out.put(job.oversubscribe);
   out.put(job.report_bindings);
   out.put(job.protocol);
+  out.put(job.log_level);
+  out.put(job.event_memory_bytes);
   out.put(job.large_messages);
   out.put(job.eager_bytes);
   out.put(job.divergence_is_fatal);
@@ -96,6 +99,7 @@ bool decode(Bytes bytes, Job& job) {
     job.programs.push_back(std::move(program));
   }
   job.node_count = in.get<int>();
+  job.spare_count = in.get<int>();
   std::uint32_t nodes = in.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < nodes && in.ok(); ++i) job.nodes.push_back({in.get_text()});
   for (int i = 0; i < job.rank_count() && in.ok(); ++i) job.node_of_rank.push_back(in.get<std::int32_t>());
@@ -103,6 +107,8 @@ bool decode(Bytes bytes, Job& job) {
   job.oversubscribe = in.get<bool>();
   job.report_bindings = in.get<bool>();
   job.protocol = in.get<wire::Protocol>();
+  job.log_level = in.get<wire::LogLevel>();
+  job.event_memory_bytes = in.get<std::uint64_t>();
   job.large_messages = in.get<LargeMessages>();
   job.eager_bytes = in.get<std::uint64_t>();
   job.divergence_is_fatal = in.get<bool>();

@@ -29,24 +29,29 @@ struct JobNode {
 
 struct Job {
   std::vector<Program> programs;
-  int node_count = 1;                      // with ranks: agents of higher numbers have none
-  std::vector<JobNode> nodes;              // by number of agent: those with ranks, and perhaps more
+  int node_count = 1;                      // with ranks
+  int spare_count = 0;                     // agents without ranks, numbered behind the nodes
+  std::vector<JobNode> nodes;              // by number of agent
   std::vector<std::int32_t> node_of_rank;  // the original map (placement.hpp)
   BindTo bind_to = BindTo::none;
   bool oversubscribe = false;  // ranks may share cores that they are bound to
   bool report_bindings = false;
   wire::Protocol protocol = wire::Protocol::pessimist;
+  wire::LogLevel log_level = wire::LogLevel::process;
   LargeMessages large_messages = LargeMessages::measured;
   std::uint64_t eager_bytes = 1 << 20;  // between nodes, larger payloads are announced first; lower with many ranks
   bool divergence_is_fatal = true;
   int restarts_max = 20;               // per rank
   std::uint64_t log_memory_bytes = 0;  // per rank
   std::uint64_t log_disk_bytes = 0;    // per rank, beyond memory
+  std::uint64_t event_memory_bytes = 1ull << 30;  // that an agent holds of other agents' events
   std::uint64_t log_ready_bytes = 0;   // per rank, of memory: mapped and touched before its first call
   std::string log_directory;
   std::vector<wire::CollectiveRule> collective_rules;  // given by the user
   std::vector<Injection> injections;
 
+  int agent_count() const { return node_count + spare_count; }
+  bool keeps_events() const { return protocol == wire::Protocol::pessimist && log_level == wire::LogLevel::node; }
   int rank_count() const;
   int program_of(int rank) const;
   int node_of(int rank) const { return node_of_rank[static_cast<std::size_t>(rank)]; }

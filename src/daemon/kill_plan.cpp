@@ -8,20 +8,36 @@
 
 namespace hf::daemon {
 
+using Kind = Injection::Kind;
+
+namespace {
+
+bool has_time(const Injection& injection) {
+  return injection.kind == Kind::at_time || injection.kind == Kind::node || injection.kind == Kind::pause;
+}
+
+}  // namespace
+
 void KillPlan::start(Instant zero) {
   zero_ = zero;
   for (const Injection& injection : injections_) {
-    if (injection.kind == Injection::Kind::random) {
-      randoms_.push_back({RandomKills(injection)});
+    if (injection.kind == Kind::random || injection.kind == Kind::node_random) {
+      randoms_.push_back({RandomKills(injection), injection.kind == Kind::node_random});
       arm(randoms_.back());
     }
-    if (injection.kind != Injection::Kind::at_time) continue;
+    if (!has_time(injection)) continue;
     timers_.push_back(loop_.at(os::later(zero, injection.at_ns), [this, &injection] {
-      if (stopped_ || !running_[static_cast<std::size_t>(injection.rank)]) return;
-      done_.push_back(&injection);
-      kill_(injection.rank);
+      if (!stopped_ && carry_out(injection)) done_.push_back(&injection);
     }));
   }
+}
+
+bool KillPlan::carry_out(const Injection& injection) {
+  if (injection.kind == Kind::node) return handlers_.kill_node(injection.node);
+  if (injection.kind == Kind::pause) return handlers_.pause_node(injection.node, injection.for_ns);
+  if (!running_[static_cast<std::size_t>(injection.rank)]) return false;
+  handlers_.kill(injection.rank);
+  return true;
 }
 
 void KillPlan::arm(Random& random) {
@@ -35,13 +51,16 @@ void KillPlan::arm(Random& random) {
 
 void KillPlan::strike(Random& random) {
   std::vector<int> targets;
-  for (std::size_t rank = 0; rank < running_.size(); ++rank) {
+  if (random.of_nodes) targets = handlers_.nodes();
+  for (std::size_t rank = 0; rank < running_.size() && !random.of_nodes; ++rank) {
     if (running_[rank]) targets.push_back(static_cast<int>(rank));
   }
   if (targets.empty()) {
     random.kills.skip();
+  } else if (int target = targets[random.kills.choose(targets.size())]; random.of_nodes) {
+    handlers_.kill_node(target);
   } else {
-    kill_(targets[random.kills.choose(targets.size())]);
+    handlers_.kill(target);
   }
   arm(random);
 }
@@ -55,11 +74,13 @@ void KillPlan::stop() {
 std::vector<std::string> KillPlan::not_carried_out() const {
   std::vector<std::string> out;
   for (const Injection& injection : injections_) {
-    if (injection.kind != Injection::Kind::at_time || std::ranges::find(done_, &injection) != done_.end()) continue;
+    if (!has_time(injection) || std::ranges::find(done_, &injection) != done_.end()) continue;
+    const bool rank = injection.kind == Kind::at_time;
     out.push_back(
-        fmt::format("kill:rank={},at={}s was not carried out: the rank was not running then (times count from "
+        fmt::format("{}{},at={}s was not carried out: the {} was not running then (times count from "
                     "the moment when all ranks have returned from MPI_Init)",
-                    injection.rank, static_cast<double>(injection.at_ns) / 1e9));
+                    rank ? "kill:rank=" : injection.kind == Kind::node ? "node:" : "pause:node=", rank ? injection.rank : injection.node,
+                    static_cast<double>(injection.at_ns) / 1e9, rank ? "rank" : "node"));
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// Carries out the injections that have a time: kill:rank=R,at=T and kill:random. Those at a call or a point travel in
+// Carries out the injections that have a time: of ranks and of nodes. Those at a call or a point travel in
 // the rank's welcome.
 #pragma once
 #include <functional>
@@ -13,13 +13,20 @@ namespace hf::daemon {
 
 class KillPlan {
  public:
-  KillPlan(os::EventLoop& loop, const std::vector<Injection>& injections, int rank_count, std::function<void(int)> kill)
+  struct Handlers {
+    std::function<void(int rank)> kill;
+    std::function<bool(int node)> kill_node;  // false: it is gone already
+    std::function<bool(int node, std::int64_t for_ns)> pause_node;
+    std::function<std::vector<int>()> nodes;  // that live and have ranks
+  };
+  KillPlan(os::EventLoop& loop, const std::vector<Injection>& injections, int rank_count, Handlers handlers)
       : loop_(loop),
         injections_(injections),
         running_(static_cast<std::size_t>(rank_count), true),
-        kill_(std::move(kill)) {}
+        handlers_(std::move(handlers)) {}
   void start(Instant zero);  // all ranks have returned from MPI_Init: times count from here
   void on_rank_over(int rank) { running_[static_cast<std::size_t>(rank)] = false; }
+  void on_rank_again(int rank) { running_[static_cast<std::size_t>(rank)] = true; }  // it had finished, and runs once more
   void stop();  // the job ends
   // Kills at a time that never came, or came after their rank had finished; one line each.
   std::vector<std::string> not_carried_out() const;
@@ -27,15 +34,17 @@ class KillPlan {
  private:
   struct Random {
     RandomKills kills;
+    bool of_nodes = false;
     os::EventLoop::TimerId timer = 0;
   };
+  bool carry_out(const Injection& injection);
   void arm(Random& random);
   void strike(Random& random);
 
   os::EventLoop& loop_;
   const std::vector<Injection>& injections_;
   std::vector<bool> running_;
-  std::function<void(int)> kill_;
+  Handlers handlers_;
   Instant zero_{};
   std::vector<os::EventLoop::TimerId> timers_;
   std::vector<const Injection*> done_;

@@ -3,12 +3,14 @@
 #include <sched.h>
 #include <sys/types.h>
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/event_logger/sender.hpp"
 #include "daemon/crash_rule.hpp"
 #include "daemon/rank_stdio.hpp"
 #include "os/event_loop.hpp"
@@ -56,6 +58,14 @@ struct LocalRank {
   // another incarnation is started, which writes again what was the program's; passed on otherwise.
   std::vector<std::pair<OutputStream, std::vector<std::byte>>> held_output;
   std::unique_ptr<InputFeeder> input;  // rank 0 only
+  // Level `node`: what was read while events written before it were not stable yet, and the end of the rank behind it.
+  struct UnstableOutput {
+    core::event_logger::Sender::Extent needs;
+    OutputStream stream{};
+    std::vector<std::byte> bytes;
+  };
+  std::deque<UnstableOutput> unstable_output;
+  bool exit_untold = false;
 
   bool alive() const { return state == State::running || state == State::ending; }
   // Everything of the incarnation has ended. Children must have been reaped.

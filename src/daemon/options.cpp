@@ -19,6 +19,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+constexpr int spares_max = 256;
 constexpr std::uint64_t eager_bytes_min = 1 << 10, eager_bytes_max = 64 << 20;
 
 // Options of one program (between ':'), and those of the whole job, which may stand anywhere.
@@ -30,9 +31,10 @@ struct Section {
 struct Whole {
   Words set_everywhere;
   PlacementOptions placement;
-  std::string protocol = "pessimist", level = "process", on_divergence = "end", large_messages = "auto";
+  std::string protocol = "pessimist", level, on_divergence = "end", large_messages = "auto";
   std::string log_memory, log_disk, log_ready = "32M", log_directory, eager_limit;
-  int restarts = 20;
+  int restarts = 20, spares = 0, node_timeout = 800;
+  std::string event_memory = "1G", on_node_loss = "spread";
   Words inject, collective;
   std::string report, trace, collectives;
   bool label = false, verbose = false, version = false, help = false;
@@ -69,7 +71,13 @@ void declare_whole(CLI::App& app, Whole& whole) {
   repeatable(app.add_option("--genv", whole.set_everywhere, "-genv VAR VALUE: for all programs"), 2);
   declare(app, whole.placement);
   app.add_option("--protocol", whole.protocol, "none or pessimist (default): what survives the death of a rank");
-  app.add_option("--log-level", whole.level, "process (default): where events are stable");
+  app.add_option("--spares", whole.spares, "so many more nodes without ranks, which take over those of a node that is lost");
+  app.add_option("--on-node-loss", whole.on_node_loss,
+                 "spread (default): the ranks of a lost node start again on a spare one, or spread over the others; spare: only on a spare one; end");
+  app.add_option("--node-timeout", whole.node_timeout, "a node is lost after so many ms without a sign of life (default 800)");
+  app.add_option("--log-level", whole.level,
+                 "process, or node (default with several nodes): what determinants survive before a message that depends on them leaves");
+  app.add_option("--event-memory", whole.event_memory, "what a node holds of other nodes' determinants at most (default 1G)");
   app.add_option("--log-memory", whole.log_memory,
                  "memory for a rank's message log, as in 512M (default: 1/8 of all "
                  "memory, shared by the ranks)");
@@ -225,6 +233,29 @@ std::expected<Program, UsageError> make_program(const Section& section, const Wh
   return out;
 }
 
+std::expected<void, UsageError> fill_nodes(const Whole& whole, Job& job) {
+  job.spare_count = whole.spares;
+  const bool several = job.agent_count() > 1;
+  if (whole.level == "disk") return usage("--log-level disk is not supported yet: process or node");
+  if (!whole.level.empty() && whole.level != "process" && whole.level != "node") {
+    return usage(fmt::format("--log-level {}: process or node", whole.level));
+  }
+  if (whole.level == "node" && !several) return usage("--log-level node: needs a second node (--nodes, --spares) to hold what must survive the first");
+  if (whole.level == "process" && whole.spares > 0) {
+    return usage("--spares: at --log-level process nothing outlives a node; leave the level out, or say node");
+  }
+  job.log_level = several && whole.level != "process" ? wire::LogLevel::node : wire::LogLevel::process;
+  if (whole.on_node_loss != "spread" && whole.on_node_loss != "spare" && whole.on_node_loss != "end") {
+    return usage(fmt::format("--on-node-loss {}: spread, spare or end", whole.on_node_loss));
+  }
+  if (whole.node_timeout < 300) return usage(fmt::format("--node-timeout {}: 300 ms or more", whole.node_timeout));
+  Result<std::uint64_t> memory = parse_size(whole.event_memory);
+  if (!memory) return usage(fmt::format("--event-memory: {}", memory.error().text));
+  job.event_memory_bytes = *memory;
+  if (whole.node_timeout > 60'000) return usage(fmt::format("--node-timeout {}: at most 60000 ms", whole.node_timeout));
+  return {};
+}
+
 std::expected<void, UsageError> fill_job(const Whole& whole, const Words& environment, Job& job) {
   if (whole.protocol == "none") {
     job.protocol = wire::Protocol::none;
@@ -245,11 +276,7 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
   core::collectives::ChoiceTable table;
   table.replace(job.collective_rules);
   job.collective_rules = table.rules(job.protocol != wire::Protocol::none);
-  if (whole.level != "process") {
-    return usage(whole.level == "node" || whole.level == "disk"
-                     ? fmt::format("--log-level {} is not supported yet: only process", whole.level)
-                     : fmt::format("--log-level {}: only process is known", whole.level));
-  }
+  if (auto filled = fill_nodes(whole, job); !filled) return filled;
   if (whole.on_divergence != "end" && whole.on_divergence != "warn") {
     return usage(fmt::format("--on-divergence {}: end or warn", whole.on_divergence));
   }
@@ -280,11 +307,12 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
   }
   job.log_ready_bytes = std::min(job.log_ready_bytes, job.log_memory_bytes / 2);
   for (const std::string& text : whole.inject) {
-    if (Result<> parsed = parse_injections(text, job.rank_count(), job.injections); !parsed)
+    if (Result<> parsed = parse_injections(text, job.rank_count(), job.agent_count(), job.injections); !parsed)
       return usage(parsed.error().text);
   }
   for (Injection& injection : job.injections) {
-    if (injection.kind == Injection::Kind::random && !injection.seed_given) injection.seed = randombytes_random();
+    const bool random = injection.kind == Injection::Kind::random || injection.kind == Injection::Kind::node_random;
+    if (random && !injection.seed_given) injection.seed = randombytes_random();
   }
   return {};
 }
@@ -343,10 +371,13 @@ std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words&
     if (!made) return std::unexpected(made.error());
     out.job.programs.push_back(std::move(*made));
   }
-  if (auto filled = fill_job(whole, environment, out.job); !filled) return std::unexpected(filled.error());
-  Result<> applied = placed ? apply(whole.placement, *placed, out)
-                            : apply(whole.placement, environment, directory, 0, out, whole.ignored_flags);
+  if (whole.spares < 0 || whole.spares > spares_max) return usage(fmt::format("--spares {}: 0 to {}", whole.spares, spares_max));
+  Result<> applied = placed ? apply(whole.placement, *placed, whole.spares, out)
+                            : apply(whole.placement, environment, directory, whole.spares, out, whole.ignored_flags);
   if (!applied) return usage(applied.error().text);
+  if (auto filled = fill_job(whole, environment, out.job); !filled) return std::unexpected(filled.error());
+  out.node_timeout_ms = whole.node_timeout;
+  out.on_node_loss = whole.on_node_loss == "end" ? OnNodeLoss::end : whole.on_node_loss == "spare" ? OnNodeLoss::spare : OnNodeLoss::spread;
   out.label = whole.label;
   out.verbose = whole.verbose;
   auto absolute = [&](const std::string& path) {

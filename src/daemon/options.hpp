@@ -11,12 +11,17 @@
 
 namespace hf::daemon {
 
+// Where the ranks of a lost node start again: on a spare one or not at all; on a spare one or, when none is left, spread over the others.
+enum class OnNodeLoss { spare, spread, end };
+
 struct RunOptions {
   Job job;
   LaunchOptions launch;
   std::vector<std::string> hosts;  // of the agents, by number
+  OnNodeLoss on_node_loss = OnNodeLoss::spread;
   bool label = false;
   bool verbose = false;
+  int node_timeout_ms = 800;  // silence after which an agent is lost
   std::string report_path, trace_path;
   std::vector<std::string> without_effect;  // options that were accepted and mean nothing here
   std::string answer;                       // --help, --version: print this and exit 0

@@ -139,7 +139,8 @@ Result<> apply(const PlacementOptions& options, const Words& environment, const 
   return bind(options, oversubscribe, out.job);
 }
 
-Result<> apply(const PlacementOptions& options, const Placement& placed, RunOptions& out) {
+Result<> apply(const PlacementOptions& options, const Placement& placed, int spares, RunOptions& out) {
+  if (spares > 0) return fail("--spares: a step of srun has no nodes without tasks");
   if (options.nodes || options.per_node || !options.hosts.empty() || !options.hostfile.empty() || !options.map_by.empty() ||
       options.launcher != "auto") {
     return fail("srun has placed the ranks: options that place them are for holdfast run");

@@ -31,7 +31,7 @@ Result<> apply(const PlacementOptions& options, const std::vector<std::string>& 
                RunOptions& out, std::vector<std::string>& ignored);
 
 // The same for ranks that are placed already, by srun.
-Result<> apply(const PlacementOptions& options, const Placement& placed, RunOptions& out);
+Result<> apply(const PlacementOptions& options, const Placement& placed, int spares, RunOptions& out);
 
 // Variables that Slurm sets for one task: they would be wrong for all others.
 bool is_of_one_task(std::string_view entry);

@@ -91,17 +91,17 @@ class Trace {
   Json events_ = Json::array();
 };
 
-void trace_incarnation(Trace& trace, const Timeline& timeline, int node, int rank, std::size_t number) {
+void trace_incarnation(Trace& trace, const Timeline& timeline, int node, int rank, std::size_t index) {
   const auto& all = timeline.ranks()[static_cast<std::size_t>(rank)].incarnations;
-  const IncarnationRecord& r = all[number];
+  const IncarnationRecord& r = all[index];
   if (r.started_ns == 0) return;
   std::int64_t end = r.ended_ns != 0 ? r.ended_ns : timeline.end().value;
-  Json arguments = {{"incarnation", number}};
+  Json arguments = {{"incarnation", r.number}};
   if (r.end_signal != 0) {
     arguments["ended by"] = os::signal_name(r.end_signal);
     arguments["in MPI call"] = r.end_call;
   }
-  trace.span(fmt::format("incarnation {}", number), node, rank, r.started_ns, end, arguments);
+  trace.span(fmt::format("incarnation {}", r.number), node, rank, r.started_ns, end, arguments);
   if (r.joined_ns != 0 && r.initialized_ns != 0) trace.span("MPI_Init", node, rank, r.joined_ns, r.initialized_ns);
   if (r.caught_up_ns != 0) {
     trace.span("replay", node, rank, r.joined_ns != 0 ? r.joined_ns : r.started_ns, r.caught_up_ns,
@@ -111,8 +111,8 @@ void trace_incarnation(Trace& trace, const Timeline& timeline, int node, int ran
                 {"determinants", r.determinants_replayed}});
   }
   if (r.killed_ns != 0) trace.instant("kill", node, rank, r.killed_ns);
-  if (r.end_signal != 0 && number + 1 < all.size() && all[number + 1].started_ns != 0) {
-    trace.span("down", node, rank, r.killed_ns != 0 ? r.killed_ns : r.ended_ns, all[number + 1].started_ns);
+  if (r.end_signal != 0 && index + 1 < all.size() && all[index + 1].started_ns != 0) {
+    trace.span("down", node, rank, r.killed_ns != 0 ? r.killed_ns : r.ended_ns, all[index + 1].started_ns);
   }
   if (r.finalized_ns != 0) trace.instant("MPI_Finalize", node, rank, r.finalized_ns);
 }

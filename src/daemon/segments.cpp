@@ -1,9 +1,14 @@
 #include "daemon/segments.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/check.hpp"
 #include "os/memory_file.hpp"
 #include "segment/live_chunks.hpp"
 #include "segment/log_layout.hpp"
+#include "segment/log_writer.hpp"
 
 namespace hf::daemon {
 namespace {
@@ -36,6 +41,62 @@ Result<> SegmentStore::create_incarnation(int rank) {
   owner.may_give_back = !owner.incarnations.empty();
   owner.incarnations.push_back(std::move(incarnation));
   return {};
+}
+
+Result<> SegmentStore::begin_at(int rank, std::uint32_t first, Bytes events, TestClock last_failed) {
+  ranks_[static_cast<std::size_t>(rank)].first = first;
+  if (Result<> created = create_incarnation(rank); !created) return created;
+  segment::ControlView view = control(rank, first);
+  std::vector<os::Mapping> mappings;
+  segment::LogWriter writer(view, [&]() -> MutableBytes {
+    auto made = create_log(rank);
+    auto* log = made ? std::get_if<Segment>(&*made) : nullptr;
+    Result<os::Mapping> mapping = log ? os::Mapping::map(log->fd, true) : fail("");
+    if (!mapping) return {};
+    mappings.push_back(std::move(*mapping));
+    return mappings.back().bytes();
+  });
+  if (!writer.reserve_raw(rank_count_, events.size())) {
+    return fail(fmt::format("the events of rank {}, {} bytes, find no room in its log: raise --log-memory", rank, events.size()));
+  }
+  writer.append_raw(rank_count_, events);
+  writer.publish(rank_count_);
+  segment::ControlHeader& header = view.header();
+  header.rank = rank;
+  header.rank_count = rank_count_;
+  header.incarnation = first;
+  header.last_failed_test = last_failed.value;
+  segment::store_release(header.magic, segment::control_magic);
+  return {};
+}
+
+SegmentStore::EventExtent SegmentStore::event_extent(int rank) const {
+  EventExtent extent;
+  for (const auto& incarnation : ranks_[static_cast<std::size_t>(rank)].incarnations) {
+    segment::ControlView view = view_of(*incarnation);
+    extent.end += segment::load_acquire(view.stream(rank_count_).tail);
+    extent.last_failed = std::max(extent.last_failed, TestClock{segment::load_acquire(view.header().last_failed_test)});
+  }
+  return extent;
+}
+
+bool SegmentStore::read_events(int rank, std::uint64_t position, MutableBytes out) {
+  std::uint64_t begin = 0;
+  for (auto& incarnation : ranks_[static_cast<std::size_t>(rank)].incarnations) {
+    segment::StreamEntry& entry = view_of(*incarnation).stream(rank_count_);
+    const std::uint64_t end = begin + segment::load_acquire(entry.tail);
+    if (position < end && !out.empty()) {
+      segment::LogReader& reader = incarnation->events;
+      if (reader.position() == 0) reader = {*incarnation, entry, static_cast<std::uint32_t>(rank_count_), rank_count_};
+      reader.seek_raw(position - begin);
+      const std::uint64_t n = std::min<std::uint64_t>(out.size(), end - position);
+      if (!reader.read_raw(out.first(n))) return false;
+      position += n;
+      out = out.subspan(n);
+    }
+    begin = end;
+  }
+  return out.empty();
 }
 
 Result<std::variant<SegmentStore::Segment, wire::Exhausted>> SegmentStore::create_log(int rank) {
@@ -74,7 +135,8 @@ Result<std::variant<SegmentStore::Segment, wire::Exhausted>> SegmentStore::creat
 const SegmentStore::Incarnation* SegmentStore::incarnation(int rank, std::uint32_t number) const {
   if (rank < 0 || rank >= rank_count_) return nullptr;
   const PerRank& owner = ranks_[static_cast<std::size_t>(rank)];
-  return number < owner.incarnations.size() ? owner.incarnations[number].get() : nullptr;
+  const std::uint64_t index = std::uint64_t{number} - owner.first;
+  return index < owner.incarnations.size() ? owner.incarnations[index].get() : nullptr;
 }
 
 SegmentStore::Segment SegmentStore::find(const wire::SegmentName& name) const {
@@ -92,7 +154,11 @@ SegmentStore::Segment SegmentStore::find(const wire::SegmentName& name) const {
 segment::ControlView SegmentStore::control(int rank, std::uint32_t number) const {
   const Incarnation* found = incarnation(rank, number);
   if (!found) return {};
-  return {found->control_mapping.bytes().data(), rank_count_};
+  return view_of(*found);
+}
+
+segment::ControlView SegmentStore::view_of(const Incarnation& incarnation) const {
+  return {incarnation.control_mapping.bytes().data(), rank_count_};
 }
 
 Bytes SegmentStore::control_bytes(int rank, std::uint32_t number) const {
@@ -111,13 +177,14 @@ Bytes SegmentStore::Incarnation::segment(std::uint32_t index) {
 
 Bytes SegmentStore::log_bytes(int rank, std::uint32_t number, std::uint32_t index) {
   if (!incarnation(rank, number)) return {};
-  return ranks_[static_cast<std::size_t>(rank)].incarnations[number]->segment(index);
+  PerRank& owner = ranks_[static_cast<std::size_t>(rank)];
+  return owner.incarnations[number - owner.first]->segment(index);
 }
 
 void SegmentStore::forget(int rank, int receiver) {
   PerRank& owner = ranks_[static_cast<std::size_t>(rank)];
   for (std::size_t i = 0; i + 1 < owner.incarnations.size(); ++i) {
-    segment::ControlView view = control(rank, static_cast<std::uint32_t>(i));
+    segment::ControlView view = view_of(*owner.incarnations[i]);
     segment::store_release(view.stream(receiver).released, std::uint32_t{1});
   }
   owner.may_give_back = true;

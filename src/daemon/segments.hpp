@@ -6,6 +6,7 @@
 
 #include "base/result.hpp"
 #include "daemon/segment_pool.hpp"
+#include "base/ids.hpp"
 #include "os/mapping.hpp"
 #include "os/unique_fd.hpp"
 #include "segment/control.hpp"
@@ -29,8 +30,19 @@ class SegmentStore {
  public:
   SegmentStore(int rank_count, SegmentLimits limits);
 
-  // The control segment of a new incarnation; incarnations of a rank are created in order, from 0.
+  // The control segment of a new incarnation; incarnations of a rank are created in order, from 0 or from the first that begin_at names.
   Result<> create_incarnation(int rank);
+  // The rank was hosted elsewhere before: `first` stands for all its incarnations until then, and its log holds their events and their
+  // last failed test, nothing else. Before create_incarnation.
+  Result<> begin_at(int rank, std::uint32_t first, Bytes events, TestClock last_failed);
+  std::uint32_t first_incarnation(int rank) const { return ranks_[static_cast<std::size_t>(rank)].first; }
+  // The rank's event stream over all its incarnations: how far it is published, and bytes of it. False: damaged.
+  struct EventExtent {
+    std::uint64_t end = 0;
+    TestClock last_failed{};
+  };
+  EventExtent event_extent(int rank) const;
+  bool read_events(int rank, std::uint64_t position, MutableBytes out);
   struct Segment {
     int fd = -1;  // read-write; the store's
     wire::SegmentInfo info;
@@ -63,8 +75,10 @@ class SegmentStore {
     os::UniqueFd control;
     os::Mapping control_mapping;
     std::vector<Log> logs;
+    segment::LogReader events;  // for read_events
   };
   struct PerRank {
+    std::uint32_t first = 0;
     std::vector<std::unique_ptr<Incarnation>> incarnations;
     std::uint64_t memory_bytes = 0, disk_bytes = 0;
     bool may_give_back = false;  // an incarnation has ended, or a stream was forgotten, since the last time
@@ -73,6 +87,7 @@ class SegmentStore {
   void give_back(PerRank& owner);
   void give_back(PerRank& owner, Incarnation& ended);
   const Incarnation* incarnation(int rank, std::uint32_t number) const;
+  segment::ControlView view_of(const Incarnation& incarnation) const;
 
   int rank_count_;
   SegmentLimits limits_;

@@ -9,8 +9,12 @@ namespace hf::daemon {
 
 IncarnationRecord& Timeline::record(const Event& event) {
   auto& incarnations = ranks_[static_cast<std::size_t>(event.rank)].incarnations;
-  if (event.incarnation >= incarnations.size()) incarnations.resize(event.incarnation + std::size_t{1});
-  return incarnations[event.incarnation];
+  auto at = std::ranges::lower_bound(incarnations, event.incarnation, {}, &IncarnationRecord::number);
+  if (at == incarnations.end() || at->number != event.incarnation) {
+    at = incarnations.insert(at, IncarnationRecord{});
+    at->number = event.incarnation;
+  }
+  return *at;
 }
 
 void Timeline::on_event(const Event& event, Bytes text) {
@@ -79,7 +83,7 @@ std::vector<Timeline::Failure> Timeline::failures() const {
       const IncarnationRecord& died = incarnations[i];
       if (died.end_signal == 0) continue;
       std::int64_t from = died.killed_ns != 0 ? died.killed_ns : died.ended_ns;
-      Failure f{static_cast<int>(rank), static_cast<std::uint32_t>(i), from - start_.value, died.end_signal,
+      Failure f{static_cast<int>(rank), died.number, from - start_.value, died.end_signal,
                 died.end_call};
       if (died.killed_ns != 0) f.detected_ns = died.ended_ns - from;
       if (i + 1 < incarnations.size()) {

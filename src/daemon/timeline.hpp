@@ -14,6 +14,7 @@ namespace hf::daemon {
 
 // One incarnation of a rank. Times are of the monotonic clock; 0: has not happened.
 struct IncarnationRecord {
+  std::uint32_t number = 0;
   std::int64_t started_ns = 0, joined_ns = 0, initialized_ns = 0, finalized_ns = 0, caught_up_ns = 0;
   std::int64_t killed_ns = 0;  // by injection: the moment of the signal
   std::int64_t ended_ns = 0;   // when the agent had seen the end and drained the output
@@ -24,7 +25,7 @@ struct IncarnationRecord {
 };
 
 struct RankRecord {
-  std::vector<IncarnationRecord> incarnations;
+  std::vector<IncarnationRecord> incarnations;  // those that were heard of, ascending
   bool unprotected = false;
   std::optional<std::int64_t> exited_ns;
 };

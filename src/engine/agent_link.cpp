@@ -31,7 +31,7 @@ Result<> AgentLink::take_welcome(os::Datagram datagram) {
   if (!in.ok() || kind != BootstrapKind::welcome || welcome_.version != wire::bootstrap_version) {
     return fail(Lost::job, "the agent and this library are of different versions: install both from one build");
   }
-  for (int i = 0; i < welcome_.node_count; ++i) nodes_.push_back(in.get<wire::NodeEntry>());
+  for (int i = 0; i < welcome_.agent_count; ++i) nodes_.push_back(in.get<wire::NodeEntry>());
   for (int i = 0; i < welcome_.rank_count; ++i) ranks_.push_back(in.get<wire::RankEntry>());
   if (welcome_.rule_count > 2 * wire::collective_rules_max) return fail(Lost::job, "the agent's welcome is damaged");
   for (std::uint32_t i = 0; i < welcome_.rule_count; ++i) rules_.push_back(in.get<wire::CollectiveRule>());
@@ -53,16 +53,27 @@ std::uint64_t AgentLink::board_epoch() const {
   return segment::load_acquire(reinterpret_cast<const wire::BoardHeader*>(board_.bytes().data())->epoch);
 }
 
+const wire::BoardEntry& AgentLink::entry_of(int rank) const {
+  return reinterpret_cast<const wire::BoardEntry*>(board_.bytes().data() + wire::board_entries_offset)[rank];
+}
+
 wire::BoardEntry AgentLink::board_entry(Rank rank) const {
-  const auto* entries = reinterpret_cast<const wire::BoardEntry*>(board_.bytes().data() + wire::board_entries_offset);
-  const wire::BoardEntry& entry = entries[rank.value];
+  const wire::BoardEntry& entry = entry_of(rank.value);
   wire::BoardEntry out;
-  // The port belongs to the incarnation read before and after it.
+  // The port belongs to the incarnation read before and after it. Where the logs are stands there before an incarnation that was
+  // moved, so that what is read behind the incarnation is not older than it.
   do {
     out.incarnation_and_state = segment::load_acquire(entry.incarnation_and_state);
     out.address_and_port = segment::load_acquire(entry.address_and_port);
+    out.agent_and_log_base = segment::load_acquire(entry.agent_and_log_base);
+    out.log_address_and_port = segment::load_acquire(entry.log_address_and_port);
   } while (segment::load_acquire(entry.incarnation_and_state) != out.incarnation_and_state);
   return out;
+}
+
+AgentLink::Stable AgentLink::stable() const {
+  const wire::BoardEntry& entry = entry_of(welcome_.rank);
+  return {segment::load_acquire(entry.stable_events), TestClock{segment::load_acquire(entry.stable_failed)}};
 }
 
 Result<os::Datagram> AgentLink::ask(BootstrapKind kind, Bytes body) {

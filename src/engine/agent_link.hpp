@@ -31,6 +31,11 @@ class AgentLink {
   // The board (wire::BoardHeader); single words are read with acquire.
   std::uint64_t board_epoch() const;
   wire::BoardEntry board_entry(Rank rank) const;
+  struct Stable {
+    std::uint64_t events = 0;  // bytes of this rank's event stream
+    TestClock last_failed{};
+  };
+  Stable stable() const;
 
   // Empty mapping: there is none.
   os::Mapping segment(const wire::SegmentName& name);
@@ -47,6 +52,7 @@ class AgentLink {
 
  private:
   Result<os::Datagram> ask(wire::BootstrapKind kind, Bytes body);
+  const wire::BoardEntry& entry_of(int rank) const;
   Result<> take_welcome(os::Datagram datagram);
   [[noreturn]] void lost();
 

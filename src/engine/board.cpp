@@ -17,10 +17,60 @@ void EngineImpl::check_board() {
     Incarnation newest{static_cast<std::uint32_t>(entry.incarnation_and_state >> 8)};
     // The board may lag behind what a connection of the peer's newest incarnation has told.
     if (state == wire::RankState::absent || newest < p->incarnation) continue;
+    on_place(*p, entry, newest);
     p->address_and_port = entry.address_and_port;
     if (newest > p->incarnation) on_incarnation(*p, newest);
     if (state != p->state) on_state(*p, state);
   }
+}
+
+// Its logs are elsewhere, and begin anew: its node was lost, and what it had logged there with it. Who it sends to from there on
+// has begun there too, so that nobody becomes local.
+void EngineImpl::on_place(Peer& p, const wire::BoardEntry& entry, Incarnation newest) {
+  const Incarnation base{static_cast<std::uint32_t>(entry.agent_and_log_base)};
+  if (base <= p.log_base || newest < base) return;
+  p.log_base = base;
+  p.agent = NodeId{static_cast<std::int32_t>(entry.agent_and_log_base >> 32)};
+  const std::uint64_t address = entry.log_address_and_port;
+  if (p.local || !remote_log_ || !job.logging) return;
+  remote_log_->agent(p.agent, static_cast<std::uint32_t>(address >> 16), static_cast<std::uint16_t>(address & 0xffff));
+  if (p.in.question != 0) {
+    remote_log_->cancel(p.in.question);
+    questions_.erase(p.in.question);
+    p.in.question = 0;
+  }
+  lose_unfinished(p);
+  if (p.in.fed >= base) return;
+  p.in.fed = base;
+  p.in.cursor = 0;
+  p.in.ask_again_at = 0;
+  p.in.exhausted = p.in.behind = false;
+  p.in.feeding = true;
+  p.in.reader.reset();
+}
+
+// Messages of which the envelope came and not all of the payload: they keep their place and their match, and come again.
+void EngineImpl::lose_unfinished(Peer& p) {
+  auto lose = [&](Message& m) {
+    if (m.source != p.rank || m.payload == Message::Payload::held || m.header.incarnation >= p.log_base.value) return;
+    give_up_fetch(m);
+    m.payload = Message::Payload::at_sender;
+    m.header.flags &= static_cast<std::uint8_t>(~wire::flag_logged);
+    if (std::exchange(m.needs_log, false)) --p.in.log_references;
+    m.arrived = 0;
+    p.in.unlogged.emplace(name_of(m.header), &m);
+  };
+  std::vector<Message*> fetched;
+  for (auto& [id, m] : fetches_) fetched.push_back(m);
+  for (Message* m : fetched) lose(*m);
+  for (auto& [name, m] : std::exchange(p.in.receiving, {})) lose(*m);
+  contexts.each([&](Context, ContextState& state) {
+    auto& unexpected = state.matcher.unexpected();
+    for (core::match::Arrived* m = unexpected.first(); m; m = unexpected.after(*m)) lose(static_cast<Message&>(*m));
+    ContextPeer& arrivals = state.peer(p.rank);
+    for (auto& [number, m] : arrivals.early) lose(*m);
+    for (Message* m = arrivals.numbered_arrived.first(); m; m = arrivals.numbered_arrived.after(*m)) lose(*m);
+  });
 }
 
 void EngineImpl::on_incarnation(Peer& p, Incarnation newest) {
@@ -55,7 +105,7 @@ void EngineImpl::on_state(Peer& p, wire::RankState state) {
 // The peer's incarnation has ended: the next one takes from the log what was not offered yet.
 void EngineImpl::reset_outgoing(Peer& p) {
   reset_channel_out(p);
-  if (job.logging) p.out.sent = log_->appended(p.rank.value);
+  if (job.logging) p.out.sent = log_->published(p.rank.value);
 }
 
 void EngineImpl::reset_channel_out(Peer& p) {

@@ -104,6 +104,7 @@ void EngineImpl::poll_ring(Peer& from) {
   frame.header.source = from.rank.value;
   frame.header.incarnation = from.incarnation.value;
   constexpr std::uint64_t publish_every = segment::ring_lines / 4;
+  segment::Inbound& taken = control.inbound(from.rank);
   bool took = false;
   while (from.in.open && !from.in.feeding && from.in.ring.peek(frame)) {
     in_frame_ = true;
@@ -112,10 +113,11 @@ void EngineImpl::poll_ring(Peer& from) {
     if (!from.in.open) return;  // the peer's death was seen meanwhile
     from.in.ring.release();
     took = true;
-    from.in.ring.publish(control.inbound(from.rank), from.incarnation, publish_every);
+    from.in.ring.publish(taken, from.incarnation, publish_every);
+    if (awaited_ && *awaited_ && !from.in.reading) break;  // who reads in place is on its way to what follows
   }
   if (took) {
-    from.in.ring.publish(control.inbound(from.rank), from.incarnation);
+    from.in.ring.publish(taken, from.incarnation);
     if (from.newest_log) wake(from);  // it may wait for room
   }
 }

@@ -59,7 +59,26 @@ class Contexts {
   explicit Contexts(int rank_count) : ranks_(rank_count) {}
   // The context, made when it is not known yet; null when it is closed.
   ContextState* find(Context context) {
+    if (context == last_id_ && last_) [[likely]] return last_;
+    // A program that sends messages and calls collectives goes from one to the other and back.
+    std::swap(last_id_, before_id_);
+    std::swap(last_, before_);
     if (context == last_id_ && last_) return last_;
+    return look_up(context);
+  }
+  // Forgets the state, remembers the name. The caller has drained it.
+  void close(Context context) {
+    states_.erase(context);
+    closed_.insert(closed_number(context));
+    last_ = before_ = nullptr;
+  }
+  template <class Visit>
+  void each(Visit&& visit) {
+    for (auto& [id, state] : states_) visit(id, *state);
+  }
+
+ private:
+  [[gnu::noinline]] ContextState* look_up(Context context) {
     auto it = states_.find(context);
     if (it == states_.end()) {
       if (closed_.contains(closed_number(context))) return nullptr;
@@ -68,26 +87,16 @@ class Contexts {
     last_id_ = context;
     return last_ = it->second.get();
   }
-  // Forgets the state, remembers the name. The caller has drained it.
-  void close(Context context) {
-    states_.erase(context);
-    closed_.insert(closed_number(context));
-    last_ = nullptr;
-  }
-  template <class Visit>
-  void each(Visit&& visit) {
-    for (auto& [id, state] : states_) visit(id, *state);
-  }
 
- private:
   // Successive contexts of one maker and kind, whose names differ by 4 (docs/contexts.md), become successive numbers.
   static constexpr std::uint64_t closed_number(Context context) { return context.value << 62 | context.value >> 2; }
 
   int ranks_;
   std::unordered_map<Context, std::unique_ptr<ContextState>> states_;
   IntervalSet closed_;
-  Context last_id_{};
-  ContextState* last_ = nullptr;
+  // The two found last; null: none.
+  Context last_id_{}, before_id_{};
+  ContextState *last_ = nullptr, *before_ = nullptr;
 };
 
 }  // namespace hf::engine

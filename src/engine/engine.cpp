@@ -25,6 +25,7 @@ std::uint64_t Engine::next_context_creation() { return impl_->creations++; }
 
 void Engine::send_next(SendOperation& op) { impl_->send_next(op); }
 void Engine::post(RecvOperation& op) { impl_->post(op); }
+void Engine::post_next_numbered(RecvOperation& op) { impl_->post_next_numbered(op); }
 void Engine::withdraw_exposed(SendOperation& op) { impl_->withdraw(op); }
 
 namespace {
@@ -98,6 +99,7 @@ Engine::TestPlan Engine::begin_test() { return impl_->begin_test(); }
 void Engine::end_test(std::span<const std::int32_t> completed) { impl_->end_test(completed); }
 double Engine::wtime() { return impl_->wtime(); }
 void Engine::progress() { impl_->progress(); }
+void Engine::wait_longer_for(const bool& complete) { impl_->wait_for(complete); }
 void Engine::wait_erased(bool (*done)(void*), void* self) { impl_->wait(done, self); }
 void Engine::add(Progressable& schedule) { impl_->schedules.push_back(&schedule); }
 void Engine::remove(Progressable& schedule) { std::erase(impl_->schedules, &schedule); }

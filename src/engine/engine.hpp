@@ -100,6 +100,21 @@ class Engine {
   Sequence reserve_recv(Context context, Rank source);
   void send_numbered(SendOperation& op, Context context, Rank destination, Sequence number, const Source& source);
   void recv_numbered(RecvOperation& op, Context context, Rank source, Sequence number, const Sink& sink);
+  // Both at once: the number is reserved and used. Inline as send and recv, whose way they go.
+  void send_next_numbered(SendOperation& op, Context context, Rank destination, const Source& source) {
+    op.destination = destination;
+    op.context = context;
+    op.source = source;
+    op.numbered = true;
+    send_next(op);
+  }
+  void recv_next_numbered(RecvOperation& op, Context context, Rank source, const Sink& sink) {
+    op.context = context;
+    op.source = source;
+    op.numbered = true;
+    op.sink = sink;
+    post_next_numbered(op);
+  }
 
   // ---- completion tests that are non-deterministic (Test*, Waitany, Waitsome, Request_get_status, Iprobe ...).
   // begin_test says what to do: `free`: look at the requests, then call end_test with what was found complete, in the
@@ -123,6 +138,11 @@ class Engine {
     if (done()) return;
     wait_erased([](void* d) { return (*static_cast<std::remove_reference_t<Done>*>(d))(); }, &done);
   }
+  // Until an operation is complete. What stands behind its message in a ring is left there, for receives that are posted next to
+  // take without a copy.
+  void wait_for(const bool& complete) {
+    if (!complete) wait_longer_for(complete);
+  }
   void add(Progressable& schedule);     // until its progress() returns true
   void remove(Progressable& schedule);
 
@@ -137,6 +157,8 @@ class Engine {
   Engine();
   void send_next(SendOperation& op);
   void post(RecvOperation& op);
+  void post_next_numbered(RecvOperation& op);
+  void wait_longer_for(const bool& complete);
   void withdraw_exposed(SendOperation& op);
   void look_at_call();
   void wait_erased(bool (*done)(void*), void* self);

@@ -1,6 +1,6 @@
 // The engine behind engine.hpp. One class, whose parts stand in files by subject: join.cpp (start), short_way.cpp (what nearly
 // every small message goes), send.cpp, receive.cpp, channel.cpp (rails), feed.cpp (logs of others), board.cpp (births and deaths),
-// replay.cpp (determinants and the own past), wait.cpp (progress and sleep).
+// stability.cpp (what may leave), replay.cpp (determinants and the own past), wait.cpp (progress and sleep).
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -41,7 +41,7 @@ inline void fill_from(const Source& source, std::uint64_t offset, MutableBytes o
 inline void put(const Sink& sink, std::uint64_t offset, Bytes in) {
   if (offset >= sink.capacity || in.empty()) return;
   in = in.first(std::min<std::size_t>(in.size(), sink.capacity - offset));
-  if (sink.data) std::memcpy(sink.data + offset, in.data(), in.size());
+  if (sink.data) copy_short(sink.data + offset, in.data(), in.size());
   else sink.unpack(sink.self, offset, in);
 }
 
@@ -61,14 +61,17 @@ class EngineImpl {
 
   // send.cpp
   void send_next(SendOperation& op);  // with the next number of its context and destination
-  void send(SendOperation& op);
+  void send(SendOperation& op) {
+    if (!send_at_once(op)) send_long_way(op);
+  }
   void withdraw(SendOperation& op);
   void pump(Peer& peer);
 
   // receive.cpp
   void post(RecvOperation& op);
   void close_context(Context context);
-  void post_numbered(RecvOperation& op);
+  void post_numbered(RecvOperation& op) { post_numbered(*contexts.find(op.context), op); }
+  void post_next_numbered(RecvOperation& op);
   void accept(Peer& from, const FrameHeader& header, Bytes payload, const segment::Record* record, PeerLog* log);
   void recv_matched(RecvOperation& op, Message& message);
   bool cancel(RecvOperation& op);
@@ -82,13 +85,18 @@ class EngineImpl {
   void end_test(std::span<const std::int32_t> completed);
   double wtime();
   void after_call();  // released receives, caught-up report
-  void persist_events();
+
+  // stability.cpp
+  void persist_events() {
+    if (protocol.has_events()) store_events();
+  }
 
   // wait.cpp
   void note(std::string_view text);
   void progress();
   void progress_rails();  // without schedules
   void wait(bool (*done)(void*), void* self);
+  void wait_for(const bool& complete);
 
   JobMap job;
   std::unique_ptr<AgentLink> agent;  // null: a job of one rank without a launcher
@@ -109,6 +117,7 @@ class EngineImpl {
   Result<> join_agent(std::string_view socket_name);
   void count_calls();
   Result<> load_past();
+  std::uint32_t own_log_base() const;
 
   // short_way.cpp
   bool send_at_once(SendOperation& op);
@@ -128,6 +137,7 @@ class EngineImpl {
     h.length = op.source.bytes;
     return h;
   }
+  void send_long_way(SendOperation& op);
   bool send_again(Peer& peer, SendOperation& op, const FrameHeader& header);
   void send_logged(Peer& peer, SendOperation& op, FrameHeader header);
   void send_unlogged(Peer& peer, SendOperation& op, const FrameHeader& header);
@@ -241,6 +251,7 @@ class EngineImpl {
   void on_fetched(const RemoteAnswer& answer);
 
   // receive.cpp
+  void post_numbered(ContextState& state, RecvOperation& op);
   void on_frame(Peer& from, const FrameHeader& header, Bytes payload);
   void on_logged_frame(Peer& from, const FrameHeader& header, Bytes payload);
   void on_data(Peer& from, const FrameHeader& header, Bytes payload);
@@ -287,11 +298,22 @@ class EngineImpl {
 
   // board.cpp
   void check_board();
+  void on_place(Peer& peer, const wire::BoardEntry& entry, Incarnation newest);
+  void lose_unfinished(Peer& peer);
   void on_incarnation(Peer& peer, Incarnation incarnation);
   void on_state(Peer& peer, wire::RankState state);
   void reset_outgoing(Peer& peer);
   void reset_channel_out(Peer& peer);
   void reset_incoming(Peer& peer);
+
+  // stability.cpp
+  void store_events();
+  bool settle();
+  void await_holder();
+  void look_at_stable();
+  void hold(Peer& to, SendOperation* op);
+  void release_held();
+  void take_over_past(std::uint64_t past_bytes, TestClock past_failed);
 
   // replay.cpp
   void released_matches();
@@ -346,12 +368,30 @@ class EngineImpl {
   std::int64_t refused_at_ = 0;      // ns: the agent had no log segment; 0: it had
   std::int64_t no_room_since_ = 0;   // ns; 0: there was room
   Peer* asked_unprotect_ = nullptr;  // the receiver that this rank last asked to give up
+  // Level `node`: what was written and is not known to be stable, and the sends that wait for it.
+  struct Unstable {
+    std::uint64_t events = 0;  // of the gate
+    std::uint64_t end = 0;     // of the event stream, over all incarnations
+    TestClock last_failed{};
+  };
+  struct HeldSend {
+    Peer* to = nullptr;
+    std::uint64_t end = 0;        // of its record, which is not published
+    SendOperation* op = nullptr;  // completes when it may leave; null: it is complete, or not the program's
+    std::uint64_t call = 0;
+  };
+  bool node_level_ = false;
+  std::uint64_t past_events_ = 0;  // bytes of the event streams of this rank's predecessors
+  std::deque<Unstable> unstable_;
+  std::deque<HeldSend> held_;
+  std::uint64_t past_published_calls_ = 0;  // calls of the predecessors all of whose sends stand in their logs
   bool divergence_is_fatal_ = true;
   bool spins_ = true;
   unsigned long_waits_ = 0;  // that did not end while spinning
   bool caught_up_ = true;
   std::uint64_t direct_from_ = 0;  // from this size on large payloads inside the node are read out of the sender's buffer
   bool in_frame_ = false;  // a frame of a ring is being handled
+  const bool* awaited_ = nullptr;  // of the operation that wait_for waits for
   os::MemoryCookie cookie_;
   segment::Exposures exposures_;
   std::uint64_t eager_bytes_ = 0;   // between nodes, a larger payload is announced first

@@ -41,6 +41,8 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   job.node_name.assign(w.node_name, ::strnlen(w.node_name, sizeof(w.node_name)));
   incarnation = Incarnation{w.incarnation};
   job.logging = w.protocol == wire::Protocol::pessimist;
+  node_level_ = job.logging && w.log_level == wire::LogLevel::node;
+  if (node_level_) protocol.gate_failed_tests();
   restarted = w.incarnation > 0;
   kill_at_call = w.incarnation == 0 ? w.kill_at_call : 0;
   if (w.incarnation == 0) read_injection(std::string_view(w.inject, ::strnlen(w.inject, sizeof(w.inject))));
@@ -63,7 +65,8 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   for (int r = 0; r < job.rank_count; ++r) {
     auto p = std::make_unique<Peer>();
     p->rank = Rank{r};
-    p->local = job.node_of[static_cast<std::size_t>(r)] == job.node;
+    p->agent = NodeId{agent->ranks()[static_cast<std::size_t>(r)].agent};
+    p->local = agent->ranks()[static_cast<std::size_t>(r)].group == agent->ranks()[static_cast<std::size_t>(w.rank)].group;
     p->in.feeding = restarted && !is_self(p->rank);
     if (!is_self(p->rank)) (p->local ? local_peers_ : remote_peers_).push_back(p.get());
     peers.push_back(std::move(p));
@@ -80,17 +83,28 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   return {};
 }
 
+std::uint32_t EngineImpl::own_log_base() const {
+  return static_cast<std::uint32_t>(agent->board_entry(job.self).agent_and_log_base);
+}
+
 // The determinants and the sends of the predecessors.
 Result<> EngineImpl::load_past() {
   std::vector<PeerLog*> logs;
-  for (std::uint32_t i = 0; i < incarnation.value; ++i) {
+  std::uint64_t past_events = 0;
+  TestClock past_failed{};
+  for (std::uint32_t i = own_log_base(); i < incarnation.value; ++i) {
     auto log = std::make_unique<PeerLog>(*agent, job.self, Incarnation{i});
     if (!log->open()) return fail(Lost::job, fmt::format("the log of incarnation {} of rank {} is gone", i, job.self.value));
     if (log->started()) {
       const auto& h = log->control().header();
       past_calls_ = std::max(past_calls_, segment::load_acquire(h.call));
-      protocol.replay().load_last_failed(TestClock{segment::load_acquire(h.last_failed_test)});
+      const std::uint64_t held = segment::load_acquire(h.first_held_call);
+      past_published_calls_ = std::max(past_published_calls_, held > 0 ? held : segment::load_acquire(h.call));
+      const TestClock failed{segment::load_acquire(h.last_failed_test)};
+      protocol.replay().load_last_failed(failed);
+      past_failed = std::max(past_failed, failed);
       auto reader = log->reader(job.rank_count);
+      past_events += reader.published();
       core::vprotocol::EventHead head;
       std::vector<std::int32_t> indices;
       while (reader.read_raw(std::as_writable_bytes(std::span(&head, 1)))) {
@@ -106,6 +120,7 @@ Result<> EngineImpl::load_past() {
     logs.push_back(log.get());
     own_past_.push_back(std::move(log));
   }
+  take_over_past(past_events, past_failed);
   sent_before_ = std::make_unique<SentBefore>(std::move(logs), job.rank_count);
   caught_up_ = false;
   return {};
@@ -152,6 +167,7 @@ void EngineImpl::finalize() {
   finalizing_ = true;
   auto flushed = [this] {
     for (Peer* p : remote_peers_) rail_->confirm(p->rank);
+    if (!held_.empty()) return false;
     for (auto& p : peers) {
       if (!p->running() || is_self(p->rank)) continue;
       if (!p->out.queue.empty() || !p->out.transfers.empty()) return false;

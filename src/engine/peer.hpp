@@ -25,6 +25,7 @@ inline MessageName name_of(const wire::FrameHeader& h) { return {Context{h.conte
 struct QueuedFrame {
   wire::FrameHeader header;
   SendOperation* send = nullptr;
+  std::uint64_t needs = 0;  // events of this rank that must be stable before it may leave
   bool taken = false;  // by the rail, which still sends from the program's buffer
 };
 
@@ -90,7 +91,9 @@ struct Incoming {
 
 struct Peer {
   Rank rank{};
-  bool local = true;
+  bool local = true;   // came to this rank's agent together with this rank: so for as long as either lives there
+  NodeId agent{};      // that keeps its logs
+  Incarnation log_base{};  // the first of them
   Incarnation incarnation{};  // newest known
   wire::RankState state = wire::RankState::absent;
   std::uint64_t address_and_port = 0;

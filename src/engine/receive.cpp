@@ -17,10 +17,17 @@ void EngineImpl::post(RecvOperation& op) {
   after_call();
 }
 
-void EngineImpl::post_numbered(RecvOperation& op) {
-  ContextState* state = contexts.find(op.context);
-  if (Message* message = state->take_arrived(op.source, op.sequence)) return complete(op, *message);
-  state->peer(op.source).numbered_posted.push_back(op);
+void EngineImpl::post_numbered(ContextState& state, RecvOperation& op) {
+  if (Message* message = state.take_arrived(op.source, op.sequence)) return complete(op, *message);
+  state.peer(op.source).numbered_posted.push_back(op);
+}
+
+void EngineImpl::post_next_numbered(RecvOperation& op) {
+  ContextState& state = *contexts.find(op.context);
+  Sequence& next = state.peer(op.source).next_recv;
+  op.sequence = next;
+  ++next;
+  post_numbered(state, op);
 }
 
 void EngineImpl::recv_matched(RecvOperation& op, Message& message) {
@@ -254,8 +261,7 @@ void EngineImpl::on_match(RecvOperation& op, Rank source, const FrameHeader& hea
   if (!job.logging || op.numbered) return;
   protocol.on_match(op.number, op.any_source, op.forced, source);
   point("match.made");
-  persist_events();
-  point("match.logged");
+  if (!in_rails_) persist_events();  // else once for all that one look at the rails has brought
 }
 
 // The message has been matched, by a receive or a matched probe: a synchronous sender may know.

@@ -23,7 +23,7 @@ Result<> EngineImpl::open_rail() {
   static_assert(sizeof(options.job_key) == sizeof(w.job_key));
   std::memcpy(options.job_key.data(), w.job_key, sizeof(w.job_key));
   options.payload_bytes_max = std::max(eager_bytes_, tcp_piece_bytes);
-  options.address = agent->nodes()[static_cast<std::size_t>(job.node.value)].address;
+  options.address = agent->nodes()[static_cast<std::size_t>(w.agent)].address;
   auto opened = rail::tcp::TcpRail::open(options);
   if (!opened) return std::unexpected(opened.error());
   rail_ = std::move(*opened);
@@ -70,7 +70,7 @@ void EngineImpl::send_ahead(Peer& to, SendOperation& op, const FrameHeader& head
   const int stream = to.rank.value;
   places_.clear();
   segment::Record record = log_->append(stream, header, [this](std::uint64_t, MutableBytes out) { places_.push_back(out); });
-  HF_CHECK(protocol.gate().offer(header.kind, 0));
+  HF_CHECK(protocol.gate().open());
   const bool offered = offer_record(to, record, &op.source, wire::flag_ahead);
   point("send.ahead");
   const std::byte* from = op.source.data;

@@ -16,12 +16,12 @@ void EngineImpl::open_remote_logs() {
   remote_log_ = std::make_unique<RemoteLog>(job.self, incarnation, job.rank_count, key);
   for (std::size_t i = 0; i < agent->nodes().size(); ++i) {
     const wire::NodeEntry& node = agent->nodes()[i];
-    remote_log_->agent(NodeId{static_cast<std::int32_t>(i)}, node.address, node.log_port);
+    if (node.log_port != 0) remote_log_->agent(NodeId{static_cast<std::int32_t>(i)}, node.address, node.log_port);
   }
 }
 
 RemoteStream EngineImpl::stream_of(const Peer& from, Incarnation wanted) const {
-  return {job.node_of[static_cast<std::size_t>(from.rank.value)], from.rank, wanted, job.self};
+  return {from.agent, from.rank, wanted, job.self};
 }
 
 // Asks for the next records of a peer whose log is being followed, one question at a time.

@@ -16,19 +16,6 @@ double now_seconds() {
 
 }  // namespace
 
-// Level `process`: stored is stable.
-void EngineImpl::persist_events() {
-  if (!protocol.has_events()) return;
-  // Making room may take frames, which may bring more events and store them all.
-  while (!log_->reserve_raw(job.rank_count, protocol.events().size())) make_room();
-  if (!protocol.has_events()) return;
-  log_->append_raw(job.rank_count, protocol.events());
-  log_->publish(job.rank_count);
-  protocol.events_taken();
-  protocol.gate().on_stable(protocol.event_count());
-  counters().determinants = protocol.event_count();
-}
-
 // After anything that may have consumed the last determinant.
 void EngineImpl::after_call() {
   if (!job.logging || !protocol.replaying()) return;

@@ -13,8 +13,7 @@ void EngineImpl::send_next(SendOperation& op) {
   send(op);
 }
 
-void EngineImpl::send(SendOperation& op) {
-  if (send_at_once(op)) return;
+void EngineImpl::send_long_way(SendOperation& op) {
   op.complete = false;
   FrameHeader header = header_of(op);
   if (is_self(op.destination)) return send_to_self(op, header);
@@ -45,7 +44,7 @@ bool EngineImpl::send_again(Peer& to, SendOperation& op, const FrameHeader& head
   auto found = sent_before_->take(to.rank, false, op.context, op.sequence);
   if (sent_before_->damaged()) abort(1, "a damaged record in the log of this rank's predecessor");
   if (!found) {
-    if (!op.numbered && calls.number < past_calls_ && calls.number > 0 && !to.unprotected) {
+    if (!op.numbered && calls.number < past_published_calls_ && calls.number > 0 && !to.unprotected) {
       diverged(fmt::format("MPI call {}: the replay sends message {} to rank {} which the run before did not send", calls.number,
                            op.sequence.value, to.rank.value));
     }
@@ -82,17 +81,21 @@ void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
   int stream = to.rank.value;
   header.flags |= wire::flag_logged;
   if (header.length > eager_bytes_max(to)) header.kind = FrameKind::rendezvous;
+  const bool open = settle();
   bool nothing_waits = to.out.sent == log_->appended(stream) && to.out.queue.empty();
-  if (nothing_waits && may_expose(to, op) && ensure_open(to)) return send_exposed(to, op, header);
-  if (nothing_waits && leaves_ahead(to, op) && ensure_open(to)) return send_ahead(to, op, header);
+  if (open && nothing_waits && may_expose(to, op) && ensure_open(to)) return send_exposed(to, op, header);
+  if (open && nothing_waits && leaves_ahead(to, op) && ensure_open(to)) return send_ahead(to, op, header);
   auto fill = [&op](std::uint64_t offset, MutableBytes out) { fill_from(op.source, offset, out); };
   segment::Record record = log_->append(stream, header, fill);
-  // Level `process`: every determinant was stored when it arose, so that the gate is open (design section 5).
-  HF_CHECK(protocol.gate().offer(header.kind, 0));
   point("send.logged");
+  count_logged(header.length);
+  if (!protocol.gate().offer(header.kind, 0)) {
+    const bool synchronous = op.mode == SendMode::synchronous;
+    if (synchronous) await_match(to, op);
+    return hold(to, synchronous ? nullptr : &op);
+  }
   log_->publish(stream);
   point("send.published");
-  count_logged(header.length);
   await_match(to, op);
   if (nothing_waits && ensure_open(to) && offer_record(to, record, &op.source)) to.out.sent = log_->appended(stream);
   else wake(to);
@@ -105,10 +108,11 @@ void EngineImpl::send_unlogged(Peer& to, SendOperation& op, const FrameHeader& h
   bool awaited = op.mode == SendMode::synchronous && !to.out.early_matched.erase(name_of(header));
   if (awaited) to.out.synchronous.emplace(name_of(header), &op);
   if (job.logging && to.state == wire::RankState::finished) {
-    to.out.queue.push_back({header, &op});
+    to.out.queue.push_back({header, &op, 0});
     return discard_unlogged(to);
   }
-  QueuedFrame frame{header, &op};
+  settle();
+  QueuedFrame frame{header, &op, protocol.gate().events()};
   if (to.out.queue.empty() && ensure_open(to) && offer_queued(to, frame)) return;
   to.out.queue.push_back(frame);
 }
@@ -136,9 +140,10 @@ void EngineImpl::acknowledge(Peer& to, const FrameHeader& message) {
   if (sent_before_ && sent_before_->take(to.rank, true, Context{h.context}, Sequence{h.sequence})) return;
   if (!job.logging || to.unprotected || !reserve_acknowledgement(to)) return send_control(to, h);
   h.flags |= wire::flag_logged;
+  settle();
   bool nothing_waits = to.out.sent == log_->appended(to.rank.value);
   segment::Record record = log_->append(to.rank.value, h, [](std::uint64_t, MutableBytes) {});
-  HF_CHECK(protocol.gate().offer(h.kind, 0));
+  if (!protocol.gate().offer(h.kind, 0)) return hold(to, nullptr);
   log_->publish(to.rank.value);
   point("acknowledge.published");
   if (nothing_waits && ensure_open(to) && offer_record(to, record, nullptr)) to.out.sent = log_->appended(to.rank.value);
@@ -155,13 +160,15 @@ void EngineImpl::complete_unless_awaited(const Peer& to, SendOperation& op) cons
 }
 
 void EngineImpl::send_control(Peer& to, const FrameHeader& header) {
-  to.out.queue.push_back({header, nullptr});
+  const bool gated = core::vprotocol::is_gated(header.kind);
+  if (gated) settle();
+  to.out.queue.push_back({header, nullptr, gated ? protocol.gate().events() : 0});
   pump_queue(to);
 }
 
 void EngineImpl::pump(Peer& to) {
   if (!to.out.queue.empty()) pump_queue(to);
-  if (job.logging && to.out.sent != log_->appended(to.rank.value)) pump_log(to);
+  if (job.logging && to.out.sent != log_->published(to.rank.value)) pump_log(to);
   if (to.unprotected && !to.out.stream_released) release_stream(to);
   if (!to.out.transfers.empty()) pump_transfers(to);
 }
@@ -171,7 +178,7 @@ void EngineImpl::pump_log(Peer& to) {
   if (!to.out.reader) to.out.reader.emplace(own_reader(to.rank));
   segment::LogReader& reader = *to.out.reader;
   reader.seek(StreamPosition{to.out.sent});
-  while (to.out.sent != log_->appended(to.rank.value)) {
+  while (to.out.sent != log_->published(to.rank.value)) {
     segment::LogReader before = reader;
     segment::Record record;
     HF_CHECK(reader.next(record));
@@ -198,6 +205,7 @@ bool EngineImpl::offer_queued(Peer& to, QueuedFrame& frame) {
     complete_unless_awaited(to, *op);
     return true;
   }
+  if (frame.needs > protocol.gate().stable()) return false;
   // A message that is not in the log must not overtake those that are.
   if (op && job.logging && to.out.sent != log_->appended(to.rank.value)) return false;
   bool eager = frame.header.kind == FrameKind::eager;

@@ -9,7 +9,7 @@ namespace hf::engine {
 bool EngineImpl::send_at_once(SendOperation& op) {
   Peer& to = peer(op.destination);
   const std::uint64_t n = op.source.bytes;
-  const bool usual = to.out.open && to.local && to.out.queue.empty() && !sent_before_ && !to.unprotected &&
+  const bool usual = to.out.open && to.local && to.out.queue.empty() && !sent_before_ && !to.unprotected && protocol.gate().open() &&
                      n <= rail::shm::ring_payload_max && (op.source.data || n == 0) && op.mode == SendMode::standard &&
                      agent->board_epoch() == board_epoch_ && has_credit(to, n);
   if (!usual) return false;
@@ -21,7 +21,6 @@ bool EngineImpl::send_at_once(SendOperation& op) {
   if (job.logging) {
     header.flags |= wire::flag_logged;
     header.position = log_->appended(stream);
-    HF_CHECK(protocol.gate().offer(FrameKind::eager, 0));
   }
   to.out.ring.put(header, [&op](MutableBytes out) { copy_short(out.data(), op.source.data, out.size()); });
   point("send.offered");

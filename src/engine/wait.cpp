@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <utility>
 
 #include "engine/engine_impl.hpp"
 
@@ -69,6 +70,8 @@ void EngineImpl::progress_rails() {
     // Between questions only the ends of idle connections could be heard.
     if (!remote_log_->idle() || passes_ % idle_look_every == 0) poll_remote_logs();
   }
+  persist_events();
+  look_at_stable();
   in_rails_ = false;
   after_call();
 }
@@ -112,6 +115,12 @@ void EngineImpl::wait(bool (*done)(void*), void* self) {
       since = 0;
     }
   }
+}
+
+void EngineImpl::wait_for(const bool& complete) {
+  const bool* outer = std::exchange(awaited_, &complete);
+  wait([](void* flag) { return *static_cast<const bool*>(flag); }, const_cast<bool*>(&complete));
+  awaited_ = outer;
 }
 
 std::uint64_t EngineImpl::activity() {

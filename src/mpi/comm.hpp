@@ -6,9 +6,11 @@
 // program names sources, destinations and roots. Both groups have the same contexts; collectives use their context for messages
 // inside of a group as well.
 #pragma once
+#include <array>
 #include <string>
 
 #include "base/ids.hpp"
+#include "core/collectives/choice.hpp"
 #include "mpi/attribute.hpp"
 #include "mpi/constants.hpp"
 #include "mpi/group.hpp"
@@ -40,6 +42,7 @@ struct Comm : Object {
   std::string name;
   AttributeMap attributes;
   int nodes = 0;  // on which the members of `group` are, in the original map; 0: not counted yet
+  std::array<core::collectives::Choice, wire::collective_count> choices{};  // the last one for each collective of `group`
   int rank() const { return group->self; }
   int size() const { return group->size(); }
   bool is_inter() const { return remote != nullptr; }

@@ -136,7 +136,7 @@ struct MinLocation {
 };
 
 template <class T, bool is_integer>
-OpKernel ordered(Op::Kind kind) {
+constexpr OpKernel ordered(Op::Kind kind) {
   switch (kind) {
     case Op::Kind::max:
       return loop<T, Max<is_integer>>;
@@ -152,7 +152,7 @@ OpKernel ordered(Op::Kind kind) {
 }
 
 template <class T>
-OpKernel bitwise(Op::Kind kind) {
+constexpr OpKernel bitwise(Op::Kind kind) {
   switch (kind) {
     case Op::Kind::band:
       return loop<T, BitAnd>;
@@ -166,7 +166,7 @@ OpKernel bitwise(Op::Kind kind) {
 }
 
 template <class T>
-OpKernel logical(Op::Kind kind) {
+constexpr OpKernel logical(Op::Kind kind) {
   switch (kind) {
     case Op::Kind::land:
       return loop<T, LogicalAnd>;
@@ -180,14 +180,14 @@ OpKernel logical(Op::Kind kind) {
 }
 
 template <class T>
-OpKernel integer(Op::Kind kind) {
+constexpr OpKernel integer(Op::Kind kind) {
   if (OpKernel kernel = ordered<T, true>(kind)) return kernel;
   if (OpKernel kernel = bitwise<T>(kind)) return kernel;
   return logical<T>(kind);
 }
 
 template <class T>
-OpKernel complex(Op::Kind kind) {
+constexpr OpKernel complex(Op::Kind kind) {
   switch (kind) {
     case Op::Kind::sum:
       return loop<Complex<T>, Sum<false>>;
@@ -199,7 +199,7 @@ OpKernel complex(Op::Kind kind) {
 }
 
 template <class Value, class Index>
-OpKernel location(Op::Kind kind) {
+constexpr OpKernel location(Op::Kind kind) {
   switch (kind) {
     case Op::Kind::maxloc:
       return loop<Pair<Value, Index>, MaxLocation>;
@@ -210,7 +210,7 @@ OpKernel location(Op::Kind kind) {
   }
 }
 
-OpKernel number_kernel(Op::Kind kind, Basic basic) {
+constexpr OpKernel number_kernel(Op::Kind kind, Basic basic) {
   switch (basic) {
     case Basic::int8:
       return integer<std::int8_t>(kind);
@@ -258,9 +258,7 @@ OpKernel number_kernel(Op::Kind kind, Basic basic) {
   }
 }
 
-}  // namespace
-
-OpKernel op_kernel(Op::Kind kind, Basic basic) {
+constexpr OpKernel kernel_of(Op::Kind kind, Basic basic) {
   switch (basic) {
     case Basic::byte:
       return bitwise<std::uint8_t>(kind);
@@ -296,5 +294,19 @@ OpKernel op_kernel(Op::Kind kind, Basic basic) {
       return number_kernel(kind, basic);
   }
 }
+
+constexpr auto all_kernels() {
+  std::array<std::array<OpKernel, basic_count>, op_kind_count> all{};
+  for (std::size_t kind = 0; kind < op_kind_count; ++kind) {
+    for (std::size_t basic = 0; basic < basic_count; ++basic) {
+      all[kind][basic] = kernel_of(static_cast<Op::Kind>(kind), static_cast<Basic>(basic));
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+constinit const std::array<std::array<OpKernel, basic_count>, op_kind_count> op_kernels = all_kernels();
 
 }  // namespace hf::mpi

@@ -16,7 +16,7 @@ int blocking_send(Process& p, const void* buf, Count count, Datatype& type, int 
   engine::SendOperation op;
   const TypedBuffer from = typed(buf, count, type);
   if (int code = start_send(p, op, from, dest, tag, kind, comm)) return code;
-  if (!op.complete) p.engine->wait([&] { return op.complete; });
+  p.engine->wait_for(op.complete);
   return success;
 }
 
@@ -107,7 +107,7 @@ int recv(Process& p, void* buf, Count count, Datatype& type, int source, int tag
   engine::RecvOperation op;
   TypedBuffer into = typed(buf, count, type);
   start_recv(p, op, into, source, tag, comm);
-  if (!op.complete) p.engine->wait([&] { return op.complete; });
+  p.engine->wait_for(op.complete);
   return finish_blocking(p, op, source, comm, status);
 }
 

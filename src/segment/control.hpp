@@ -37,6 +37,7 @@ struct ControlHeader {
   Phase phase;
   alignas(64) std::uint64_t call;      // number of the MPI call last begun
   std::uint64_t last_failed_test;      // clock of the last completion test that found nothing (lazy event; design rule 4)
+  std::uint64_t first_held_call;       // the earliest call some of whose sends are not published yet: their gate is closed; 0: none
   alignas(64) std::uint32_t sleeping;  // non-zero: sleeps on its doorbell
   alignas(64) Counters counters;
   // For reading the rank's memory (os/process_memory.hpp); pid is written last, 0: not to be read.

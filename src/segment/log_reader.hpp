@@ -56,7 +56,11 @@ class LogReader {
   bool pieces(const Record& record, std::uint64_t offset, std::uint64_t n, std::vector<Bytes>& pieces);
   bool copy(const Record& record, std::uint64_t offset, MutableBytes out);
 
-  // Raw streams (events): reads n bytes at the cursor; false (and no move) when fewer are published.
+  // Raw streams (events): moves the cursor; reads n bytes at the cursor; false (and no move) when fewer are published.
+  void seek_raw(std::uint64_t position) {
+    if (position < base_) started_ = false;
+    position_ = position;
+  }
   bool read_raw(MutableBytes out);
 
  private:

@@ -76,6 +76,9 @@ class LogWriter : public SegmentMap {
     store_release(control_.stream(stream).tail, streams_[static_cast<std::size_t>(stream)].tail);
   }
 
+  void publish_to(int stream, std::uint64_t position) { store_release(control_.stream(stream).tail, position); }
+  std::uint64_t published(int stream) const { return load_relaxed(control_.stream(stream).tail); }
+
   Bytes segment(std::uint32_t index) override {
     return index < segments_.size() ? Bytes(segments_[index]) : Bytes();
   }

@@ -18,7 +18,7 @@ inline constexpr const char* env_rank = "HOLDFAST_RANK";    // job-wide rank, de
 
 enum class BootstrapKind : std::uint32_t {
   hello = 1,        // rank -> agent: Hello
-  welcome,          // agent -> rank: Welcome, then `node_count` NodeEntry, then `rank_count` RankEntry (node of each rank
+  welcome,          // agent -> rank: Welcome, then `agent_count` NodeEntry, then `rank_count` RankEntry (node of each rank
                     //   in the original map), then `rule_count` CollectiveRule. fds:
                     //   board (read-only), own control segment, own doorbell (eventfd)
   refused,          // agent -> rank: text (one line); the rank prints it and exits 1
@@ -40,6 +40,7 @@ enum class BootstrapKind : std::uint32_t {
                     //   board_unprotected on every node's board, one line for the user, its death ends the job
   forget,           // rank tells agent: RankName: of the ended incarnations' logs for that (unprotected) rank nothing is
                     //   needed any more; their memory may be given back
+  determined,       // rank tells agent: empty: events were written that the holder has not been given yet (level `node`)
   note,             // rank tells agent: text, printed once by the launcher on stderr as "holdfast: rank R: text"
 };
 
@@ -48,6 +49,9 @@ struct Hello {
   std::int32_t rank = 0;
 };
 
+// What a determinant must survive before a frame that depends on it may leave (design section 5).
+enum class LogLevel : std::uint32_t { process = 0, node = 1 };
+
 enum class Protocol : std::uint32_t { none = 0, pessimist = 1 };
 
 struct Welcome {
@@ -55,8 +59,11 @@ struct Welcome {
   std::int32_t rank = 0;
   std::uint32_t incarnation = 0;
   std::int32_t rank_count = 0;
-  std::int32_t node = 0;
+  std::int32_t node = 0;                // in the job's original map
   std::int32_t node_count = 0;
+  std::int32_t agent = 0;               // that hosts the rank now
+  std::int32_t agent_count = 0;         // with the spare ones
+  LogLevel log_level = LogLevel::process;
   std::int32_t app_number = 0;          // MPI_APPNUM: which of the programs separated by ':'
   Protocol protocol = Protocol::pessimist;
   std::uint32_t divergence_is_fatal = 1;
@@ -75,14 +82,16 @@ struct Welcome {
   char inject[256] = {};                // a named injection point, NUL-terminated, empty: none ("NAME:N": kill oneself at the n-th pass)
 };
 
-// Where the agent of a node serves logs, and where its ranks listen. IPv4, network byte order.
+// Where an agent serves logs and takes events, and where its ranks listen. IPv4, network byte order.
 struct NodeEntry {
   std::uint32_t address = 0;
   std::uint16_t log_port = 0;
-  std::uint16_t reserved = 0;
+  std::uint16_t event_port = 0;
 };
 struct RankEntry {
-  std::int32_t node = 0;
+  std::int32_t node = 0;   // in the original map
+  std::int32_t agent = 0;  // that hosts it now
+  std::int32_t group = 0;  // of ranks that came there together: they share memory, as long as they live there
 };
 
 struct RankName {
@@ -137,11 +146,18 @@ struct CaughtUp {
 enum class RankState : std::uint32_t { absent = 0, running = 1, dead = 2, finished = 3 };
 inline constexpr std::uint64_t board_unprotected = 0x80;  // or-ed to the state: nobody keeps a log for this rank any more
 inline constexpr std::uint64_t board_state_mask = 0x7f;
-struct BoardEntry {
+struct alignas(64) BoardEntry {
   // state and incarnation in one word so that they are read together: incarnation << 8 | flags | RankState
   std::uint64_t incarnation_and_state = 0;
   std::uint64_t address_and_port = 0;  // address << 16 | port of that incarnation, 0 while unknown
+  // Where its logs are: written before the first incarnation there.
+  std::uint64_t log_address_and_port = 0;  // of the agent
+  std::uint64_t agent_and_log_base = 0;    // number of the agent << 32 | first incarnation whose log it keeps
+  // Ranks of this node, level `node`: how far the holder has its events (docs/node-loss.md).
+  std::uint64_t stable_events = 0;  // bytes, over all incarnations
+  std::uint64_t stable_failed = 0;  // clock of the last completion test that is known there to have found nothing
 };
+static_assert(sizeof(BoardEntry) == 64);
 struct BoardHeader {
   std::uint64_t magic = 0x4846424f41524431;  // "HFBOARD1"
   std::uint64_t epoch = 0;

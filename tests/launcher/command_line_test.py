@@ -75,7 +75,10 @@ class CommandLine(Case):
         for words, text in [((), "which program"), (("-n", 0, "ls"), "at least one rank"), (("-n", -3, "ls"), "at least one rank"),
                             (("-n", "x", "ls"), "x"), (("--bogus", "ls"), "unknown option --bogus"), (("-Z", "ls"), "unknown option -Z"),
                             (("-n",), "needs a value"), (("-n", 2), "which program"), (("--protocol", "x", "ls"), "none or pessimist"),
-                            (("--log-level", "node", "ls"), "not supported yet"), (("--log-memory", "x", "ls"), "not a size"),
+                            (("--log-level", "node", "ls"), "needs a second node"), (("--log-level", "disk", "ls"), "not supported yet"),
+                            (("--spares", "-1", "ls"), "0 to 256"), (("--spares", "1", "--log-level", "process", "ls"), "nothing outlives a node"),
+                            (("--spares", "1", "--hosts", "a:2", "-n", 2, "ls"), "1 host is not enough for ranks and 1 spare node"),
+                            (("--node-timeout", "20", "ls"), "300 ms or more"), (("--log-memory", "x", "ls"), "not a size"),
                             (("--hostfile", "no/such/file", "ls"), "no/such/file: cannot be read"),
                             (("--hosts", "a:x", "ls"), "a:4"),
                             (("--hosts", "a", "--nodes", 2, "ls"), "give one of them"),
@@ -113,7 +116,7 @@ class CommandLine(Case):
         self.assertIn("--inject", self.out)
 
     def test_start_line(self):
-        self.expect(0, "-n", 2, "--nodes", 2, "true", err="2 ranks on 2 nodes.*pessimist.*log level process")
+        self.expect(0, "-n", 2, "--nodes", 2, "true", err="2 ranks on 2 nodes.*pessimist.*log level node")
         self.expect(0, "-n", 1, "-v", "--protocol", "none", "true", err="1 rank on 1 node.*none")
 
 

@@ -87,7 +87,7 @@ class Ends(Case):
         for nodes in (1, 3):
             code, err = self.kill_one("agent", ("-n", 4, "--nodes", nodes, "sh", "-c", "sleep 100; true"))
             self.assertEqual(code, 1)
-            self.assertRegex(err, r"the agent of node \d died")
+            self.assertRegex(err, r"node \d is lost: its connection ended; its ranks cannot start again")
 
     def test_agent_by_hand(self):
         done = subprocess.run([harness.HOLDFAST, "agent"], capture_output=True, close_fds=True)

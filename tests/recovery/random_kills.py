@@ -1,8 +1,9 @@
 """Random kills: the examples, a program of intercommunicators and one of mpi4py, 2 to 8 ranks, 1 or 3 nodes, large messages read
-directly or copied, 0, 1, 2 or 5 SIGKILLs at random times within the run. Every run must print the same bytes as the undisturbed one.
+directly or copied, 0, 1, 2 or 5 SIGKILLs at random times within the run; with --lose-nodes over 4 nodes of which 1 or 2 are lost as
+well, their ranks taken over by spares. Every run must print the same bytes as the undisturbed one.
 
     random_kills.py --build build [--cases 150] [--seed S] [--only I] [--timeout 60] [--minutes M] [--program NAME]
-                    [--log FILE]
+                    [--log FILE] [--lose-nodes]
 
 The seed is fresh and printed; with --seed the same cases are drawn again, with --only I case I alone. Exit code 1 when a
 case failed; the command that repeats it is printed.
@@ -24,7 +25,7 @@ import jobs
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
-Case = collections.namedtuple("Case", "number program ranks nodes kills style seed large eager")
+Case = collections.namedtuple("Case", "number program ranks nodes kills losses style seed large eager")
 
 
 def programs(build):
@@ -45,23 +46,38 @@ def programs(build):
     return table
 
 
-def draw(number, seed, names):
+def draw(number, seed, names, lose_nodes=False):
     """Case `number` of the seed: a function of both, so that one case can be repeated alone."""
     choose = random.Random(f"{seed}/{number}")
     program = choose.choice(sorted(names))
-    nodes = choose.choice((1, 3))
-    ranks = choose.randint(3 if nodes == 3 else 2, 8)
-    return Case(number, program, ranks, nodes, choose.choice((0, 1, 2, 5)), choose.choice(("at", "random")),
+    nodes = 4 if lose_nodes else choose.choice((1, 3))
+    ranks = choose.randint(nodes if nodes > 1 else 2, 8)
+    losses = choose.choice((1, 2)) if lose_nodes else 0
+    return Case(number, program, ranks, nodes, choose.choice((0, 1, 2, 5)), losses, choose.choice(("at", "random")),
                 choose.randrange(1 << 31), choose.choice(("direct", "copied")), choose.choice(("16K", "1M")))
 
 
 def ways(case):
-    """The ways that its large messages take: inside a node, and between nodes."""
-    return ["--large-messages", case.large, "--eager-limit", case.eager]
+    """The ways that its large messages take: inside a node, and between nodes; and the spare nodes."""
+    return (["--spares", str(case.losses)] if case.losses else []) + ["--large-messages", case.large, "--eager-limit", case.eager]
 
 
 def injections(case, span_s):
     """The kills of a case, within the `span_s` seconds that the undisturbed run spends between MPI_Init and its end."""
+    return losses(case, span_s) + kills(case, span_s)
+
+
+def losses(case, span_s):
+    """Lost nodes: not so near each other that one could hold what the other has just lost (docs/node-loss.md). The second may be the
+    spare that took the first one's ranks."""
+    choose = random.Random(case.seed + 1)
+    times = sorted(choose.uniform(0.0, 0.85 * span_s) for _ in range(case.losses))
+    nodes = [choose.randrange(case.nodes)]
+    nodes.append(choose.choice([n for n in range(case.nodes + 1) if n != nodes[0]]))
+    return [f"node:{node},at={1000 * t + 150 * i:.1f}ms" for i, (node, t) in enumerate(zip(nodes, times))]
+
+
+def kills(case, span_s):
     if case.kills == 0:
         return []
     if case.style == "random":
@@ -82,7 +98,7 @@ class Suite:
         self.references = {}
         self.startup_s = None
         self.failures = []
-        self.kills_asked = self.kills_done = self.finished = 0
+        self.kills_asked = self.kills_done = self.finished = self.losses_asked = self.losses_done = 0
         self.counts = collections.Counter()
 
     def startup(self):
@@ -94,7 +110,7 @@ class Suite:
 
     def reference(self, case):
         """The undisturbed run of the same program, ranks and nodes."""
-        key = (case.program, case.ranks, case.nodes, case.large, case.eager)
+        key = (case.program, case.ranks, case.nodes, case.losses, case.large, case.eager)
         if key not in self.references:
             outcome = jobs.run(self.build, case.ranks, self.programs[case.program], nodes=case.nodes,
                                options=ways(case), timeout_s=self.options.timeout)
@@ -112,6 +128,8 @@ class Suite:
                            timeout_s=self.options.timeout)
         self.kills_asked += case.kills
         self.kills_done += outcome.kills
+        self.losses_asked += case.losses
+        self.losses_done += outcome.stderr.count(" is lost: ")
         problem = jobs.complaint(outcome, reference.stdout)
         if problem:
             return self.failed(case, outcome, problem)
@@ -121,7 +139,8 @@ class Suite:
     def failed(self, case, outcome, problem):
         again = f"{sys.executable} {os.path.relpath(__file__)} --build {self.options.build} --seed {self.options.seed} --only {case.number}"
         again += f" --program {self.options.program}" if self.options.program else ""
-        self.say(f"FAILED case {case.number}: {case.program}, {case.ranks} ranks, {case.nodes} node(s), {case.kills} kill(s): {problem}")
+        again += " --lose-nodes" if self.options.lose_nodes else ""
+        self.say(f"FAILED case {case.number}: {case.program}, {case.ranks} ranks, {case.nodes} node(s), {case.kills} kill(s), {case.losses} lost node(s): {problem}")
         self.say(f"  repeat:  {again}")
         self.say(f"  the job: {outcome.shell_line()}")
         for line in outcome.stderr.strip().splitlines()[-12:]:
@@ -148,14 +167,15 @@ class Suite:
             passed = {kills: self.counts[name, kills] for kills in (0, 1, 2, 5)}
             self.say(f"  {name:14s} passed with 0, 1, 2, 5 kills: {', '.join(str(n) for n in passed.values())}")
         self.say(f"{self.finished} cases in {seconds:.0f} s: {len(self.failures)} failed; "
-                 f"kills asked for {self.kills_asked}, carried out {self.kills_done}")
+                 f"kills asked for {self.kills_asked}, carried out {self.kills_done}"
+                 + (f"; nodes to lose {self.losses_asked}, lost {self.losses_done}" if self.losses_asked else ""))
 
     def run(self):
         self.header()
         started = last = time.monotonic()
         numbers = [self.options.only] if self.options.only is not None else range(self.options.cases)
         for number in numbers:
-            self.run_case(draw(number, self.options.seed, self.programs))
+            self.run_case(draw(number, self.options.seed, self.programs, self.options.lose_nodes))
             self.finished += 1
             now = time.monotonic()
             if now - last > (10 if not self.options.log else 60):
@@ -173,6 +193,9 @@ class Suite:
         if self.kills_asked >= 20 and self.kills_done < 0.6 * self.kills_asked:
             self.say("FAILED: too few kills were carried out for this to be a test")
             return 1
+        if self.losses_asked >= 20 and self.losses_done < 0.5 * self.losses_asked:
+            self.say("FAILED: too few nodes were lost for this to be a test")
+            return 1
         return 1 if self.failures else 0
 
 
@@ -187,6 +210,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=0.0, help="stop after so long (0: never)")
     parser.add_argument("--failures-max", type=int, default=5, help="stop after so many failed cases")
     parser.add_argument("--log", default=None)
+    parser.add_argument("--lose-nodes", action="store_true", help="4 nodes, of which 1 or 2 are lost")
     options = parser.parse_args()
     if options.seed is None:
         options.seed = secrets.randbelow(1 << 31)

@@ -110,11 +110,15 @@ std::vector<Rule> ChoiceTable::rules(bool logging) const {
   return all;
 }
 
-Algorithm ChoiceTable::choose(Collective collective, bool logging, int nodes, int ranks, std::uint64_t bytes) const {
+// A rule that is passed over for its bytes alone is the one for some larger call.
+Choice ChoiceTable::look_up(Collective collective, bool logging, int nodes, int ranks, std::uint64_t bytes) const {
+  std::uint64_t below = UINT64_MAX;
   for (const Rule& rule : rules_[static_cast<std::size_t>(collective)]) {
-    if (is_for(rule, logging) && rule.nodes <= nodes && rule.ranks <= ranks && rule.bytes <= bytes) return rule.algorithm;
+    if (!is_for(rule, logging) || rule.nodes > nodes || rule.ranks > ranks) continue;
+    if (rule.bytes <= bytes) return {rule.algorithm, rule.bytes, below};
+    below = std::min(below, rule.bytes);
   }
-  return algorithms_of(collective)[0];
+  return {algorithms_of(collective)[0], 0, below};
 }
 
 }  // namespace hf::core::collectives

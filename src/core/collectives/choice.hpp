@@ -30,6 +30,14 @@ std::span<const Algorithm> algorithms_of(Collective collective);
 // Made of values that exist, and an algorithm that the collective has.
 bool valid(const Rule& rule);
 
+// An algorithm, and for which other calls it is taken as well: those of the same collective, ranks, nodes and sort of job with so many
+// bytes. As made: for none.
+struct Choice {
+  Algorithm algorithm{};
+  std::uint64_t from = 0, below = 0;
+  bool holds_for(std::uint64_t bytes) const { return from <= bytes && bytes < below; }
+};
+
 class ChoiceTable {
  public:
   ChoiceTable();  // what is built in
@@ -40,7 +48,10 @@ class ChoiceTable {
   // Of the rules whose nodes, ranks and bytes are all reached, and which are not for the other sort of job, the one with the most
   // nodes; of these the one with the most ranks; of these the one with the most bytes; of these one for this sort of job before
   // one for any. Without any the first of algorithms_of.
-  Algorithm choose(Collective collective, bool logging, int nodes, int ranks, std::uint64_t bytes) const;
+  Choice look_up(Collective collective, bool logging, int nodes, int ranks, std::uint64_t bytes) const;
+  Algorithm choose(Collective collective, bool logging, int nodes, int ranks, std::uint64_t bytes) const {
+    return look_up(collective, logging, nodes, ranks, bytes).algorithm;
+  }
 
  private:
   std::array<std::vector<Rule>, wire::collective_count> rules_;  // of each, the one to be looked at first in front

@@ -91,6 +91,35 @@ TEST(Choice, RulesReplaceThoseOfTheirCollectiveOnly) {
   EXPECT_EQ(table.choose(Collective::reduce, false, 1, 3, 1 << 20), untouched.choose(Collective::reduce, false, 1, 3, 1 << 20));
 }
 
+// A choice that is kept must not outlive its range: just inside of it the table says the same, at its ends something else may begin.
+TEST(Choice, HoldsForTheBytesThatItSays) {
+  EXPECT_FALSE(Choice{}.holds_for(0)) << "nothing has been looked up";
+  ChoiceTable own;
+  const Rule rules[] = {rule(1, 2, 100, Algorithm::linear), rule(1, 4, 10, Algorithm::scatter_ring),
+                        rule(1, 1, 50, Algorithm::scatter_ring)};
+  own.replace(rules);
+  for (const ChoiceTable& table : {ChoiceTable(), own}) {
+    for (int c = 0; c < wire::collective_count; ++c) {
+      const auto collective = static_cast<Collective>(c);
+      for (int nodes : {1, 2}) {
+        for (int ranks : {1, 2, 3, 4, 6, 16}) {
+          for (std::uint64_t bytes : {0ull, 8ull, 49ull, 50ull, 99ull, 100ull, 4096ull, 1ull << 20}) {
+            const Choice choice = table.look_up(collective, false, nodes, ranks, bytes);
+            EXPECT_TRUE(choice.holds_for(bytes));
+            EXPECT_FALSE(choice.holds_for(choice.below));
+            for (std::uint64_t same : {choice.from, choice.below - 1}) {
+              EXPECT_TRUE(choice.holds_for(same));
+              EXPECT_EQ(table.choose(collective, false, nodes, ranks, same), choice.algorithm) << name_of(collective) << ' ' << same;
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_FALSE(own.look_up(Collective::bcast, false, 1, 2, 50).holds_for(100));
+  EXPECT_FALSE(own.look_up(Collective::bcast, false, 1, 2, 50).holds_for(49));
+}
+
 // What a job's table says is said by any other table that is given its rules.
 TEST(ChoiceTable, GivesAllItsRules) {
   ChoiceTable job, other;

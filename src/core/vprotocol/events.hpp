@@ -31,6 +31,9 @@ constexpr std::uint64_t encoded_bytes(const EventHead& head) {
                                           : sizeof(EventHead);
 }
 
+// How much of these bytes, the beginning of an event stream, are whole events.
+std::size_t whole_events(Bytes stream);
+
 void encode(std::vector<std::byte>& out, const EventHead& head, std::span<const std::int32_t> indices = {});
 
 }  // namespace hf::core::vprotocol

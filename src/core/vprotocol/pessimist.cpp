@@ -6,7 +6,9 @@ namespace hf::core::vprotocol {
 
 void Pessimist::append(const EventHead& head, std::span<const std::int32_t> indices) {
   encode(encoded_, head, indices);
-  gate_.on_event();
+  ++event_count_;
+  bool replaces = head.kind == EventKind::delivery && poll_failed();
+  if (!replaces) gate_.on_event();
 }
 
 RequestNumber Pessimist::on_post(match::Posted& receive) {
@@ -39,6 +41,7 @@ void Pessimist::on_test_result(std::span<const std::int32_t> found) {
   if (found.empty()) {
 #ifndef HOLDFAST_MUTATE_DROP_FAILED_TEST
     last_failed_ = clock_;
+    if (gates_failed_ && !std::exchange(failed_pending_, true)) gate_.on_event();
 #endif
     return;
   }

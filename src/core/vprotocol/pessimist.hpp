@@ -7,6 +7,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -33,6 +34,10 @@ class Pessimist {
   Replay::Test on_test();                                     // a completion test begins
   void on_test_result(std::span<const std::int32_t> found);   // after `free`; appends an event unless nothing was found
   TestClock last_failed() const { return last_failed_; }      // lazy event: to be stored as one word at each test
+  // Where that word is stable only later, a run of failed tests is an event of the gate, until a success takes its place.
+  // poll_failed(): true once for each such run, when a frame is about to ask the gate: the word is to be made stable now.
+  void gate_failed_tests() { gates_failed_ = true; }
+  bool poll_failed() { return std::exchange(failed_pending_, false); }
   double on_time(double now);                                 // appends an event when not replayed
   enum class CancelPlan { free, cancelled, not_cancelled };
   CancelPlan on_cancel(RequestNumber number);
@@ -42,7 +47,7 @@ class Pessimist {
   bool has_events() const { return !encoded_.empty(); }
   std::span<const std::byte> events() const { return encoded_; }
   void events_taken() { encoded_.clear(); }
-  std::uint64_t event_count() const { return gate_.events(); }
+  std::uint64_t event_count() const { return event_count_; }
   Gate& gate() { return gate_; }
 
   // True once, when the last determinant has been consumed: held receives must be released.
@@ -56,6 +61,8 @@ class Pessimist {
   RequestNumber next_request_{};
   TestClock clock_{};
   TestClock last_failed_{};
+  bool gates_failed_ = false, failed_pending_ = false;
+  std::uint64_t event_count_ = 0;
   std::vector<std::byte> encoded_;
 };
 

@@ -14,30 +14,43 @@ namespace {
 
 void list_doubling(Schedule& s, const Reduction& r, const void* send, void* receive) {
   const Halving h = plan_halving(s, -1);
-  if (send != receive) s.copy(r.part(send), r.part(receive));
   const int pair = h.pair_of(s.rank());
   if (h.self < 0) {
-    s.wait(s.send(pair, r.part(receive)));
+    s.wait(s.send(pair, r.part(send)));
     s.wait(s.recv(pair, r.part(receive)));
     return;
   }
-  std::byte* sum = static_cast<std::byte*>(receive);
-  std::byte* other = s.temporary(r.count, *r.type);
+  // `other` receives what is to be added: by the left one to it, so that the two change places and the input need not be copied, by
+  // the right one to `sum`.
+  void* sum = const_cast<void*>(send);
+  void* other = nullptr;
+  auto is_input = [&] { return sum == send && send != receive; };
+  auto copy_input = [&] {
+    if (!is_input()) return;
+    s.copy(r.part(send), r.part(receive));
+    sum = receive;
+  };
   if (pair >= 0) {  // the pair's lower rank gave its data: those of the other are on the right
+    other = s.temporary(r.count, *r.type);
     s.wait(s.recv(pair, r.part(other)));
+    copy_input();
     s.reduce(*r.op, other, sum, r.count, *r.type);
   }
   for (int bit = 1; bit < h.ranks; bit *= 2) {
     const int partner = h.rank_of(h.self ^ bit);
+    const bool right = h.self & bit, input = is_input();
+    if (!other) other = input && !right ? receive : s.temporary(r.count, *r.type);
     Schedule::Step* received = s.recv(partner, r.part(other));
     Schedule::Step* sent = s.send(partner, r.part(sum));
+    if (right) copy_input();
     s.wait(received);
     s.wait(sent);
-    if (h.self & bit) {
+    if (right) {
       s.reduce(*r.op, other, sum, r.count, *r.type);
     } else {
       s.reduce(*r.op, sum, other, r.count, *r.type);
       std::swap(sum, other);
+      if (input) other = nullptr;
     }
   }
   if (pair >= 0) s.send(pair, r.part(sum));

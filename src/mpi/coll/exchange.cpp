@@ -57,16 +57,20 @@ void list_alltoall(Schedule& s, const Part* out, const Part* in, std::size_t blo
 
 void list_exchange(Schedule& s, const Part* out, const Part* in) {
   const int size = s.size(), rank = s.rank();
-  auto** sent = s.array<Schedule::Step*>(size);
-  auto** received = s.array<Schedule::Step*>(size);
+  const bool in_windows = size > exchange_window + 1;
+  auto** sent = in_windows ? s.array<Schedule::Step*>(size) : nullptr;
+  auto** received = in_windows ? s.array<Schedule::Step*>(size) : nullptr;
   for (int i = 1; i < size; ++i) {
     if (i > exchange_window) {
       s.wait(received[i - exchange_window]);
       s.wait(sent[i - exchange_window]);
     }
     const int to = (rank + i) % size, from = (rank - i + size) % size;
-    if (in[from].bytes) received[i] = s.recv(from, in[from]);
-    if (out[to].bytes) sent[i] = s.send(to, out[to]);
+    Schedule::Step* in_step = in[from].bytes ? s.recv(from, in[from]) : nullptr;
+    Schedule::Step* out_step = out[to].bytes ? s.send(to, out[to]) : nullptr;
+    if (!in_windows) continue;
+    received[i] = in_step;
+    sent[i] = out_step;
   }
   s.copy(out[rank], in[rank]);
 }

@@ -54,6 +54,21 @@ void list_binomial(Schedule& s, const Part* own, const Part* blocks, std::size_t
   s.send(parent, Part::raw(all, bytes));
 }
 
+// `place(i)`: where the block of rank i belongs at the root.
+template <class Place>
+void list_linear(Schedule& s, const Part* own, int root, Place&& place) {
+  if (s.rank() != root) {
+    if (own->bytes) s.send(root, *own);
+    return;
+  }
+  for (int i = 0; i < s.size(); ++i) {
+    if (i == root) continue;
+    const Part block = place(i);
+    if (block.bytes) s.recv(i, block);
+  }
+  if (own) s.copy(*own, place(root));
+}
+
 int check_sender(Process& p, const Comm& comm, const void* buffer, Count count, const Datatype& type, int root) {
   if (buffer == in_place && comm.rank() == root) return success;
   return check_block(p, "send", buffer, count, type);
@@ -116,23 +131,11 @@ int make_gatherv(Process& p, Schedule& s, const void* sendbuf, Count sendcount, 
 void list_gather(Schedule& s, const Part* own, const Part* blocks, std::size_t block_bytes, int root) {
   if (block_bytes == 0) return;
   if (s.choose(Collective::gather, block_bytes) == Algorithm::binomial) return list_binomial(s, own, blocks, block_bytes, root);
-  Part* places = nullptr;
-  if (blocks) {
-    places = s.array<Part>(s.size());
-    for (int i = 0; i < s.size(); ++i) places[i] = blocks->slice(static_cast<std::size_t>(i) * block_bytes, block_bytes);
-  }
-  list_gather_linear(s, own, places, root);
+  list_linear(s, own, root, [&](int i) { return blocks->slice(static_cast<std::size_t>(i) * block_bytes, block_bytes); });
 }
 
 void list_gather_linear(Schedule& s, const Part* own, const Part* blocks, int root) {
-  if (s.rank() != root) {
-    if (own->bytes) s.send(root, *own);
-    return;
-  }
-  for (int i = 0; i < s.size(); ++i) {
-    if (i != root && blocks[i].bytes) s.recv(i, blocks[i]);
-  }
-  if (own) s.copy(*own, blocks[root]);
+  list_linear(s, own, root, [&](int i) { return blocks[i]; });
 }
 
 int gather(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,

@@ -20,19 +20,7 @@ void Part::unpack(std::size_t to, Bytes in) const {
   else unpack_range(*type, buffer, count, offset + to, in);
 }
 
-engine::Source Part::source() const {
-  if (!type || bytes == 0) return {buffer, bytes};
-  return {nullptr, bytes,
-          [](const void* self, std::size_t at, MutableBytes out) { static_cast<const Part*>(self)->pack(at, out); }, this};
-}
-
-engine::Sink Part::sink() const {
-  if (!type || bytes == 0) return {buffer, bytes};
-  return {nullptr, bytes, [](void* self, std::size_t at, Bytes in) { static_cast<const Part*>(self)->unpack(at, in); },
-          const_cast<Part*>(this)};
-}
-
-void copy_part(const Part& from, const Part& to) {
+void copy_long_part(const Part& from, const Part& to) {
   HF_CHECK(from.bytes == to.bytes);
   if (from.bytes == 0) return;
   if (!from.type && !to.type) {

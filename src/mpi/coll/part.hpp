@@ -35,11 +35,24 @@ struct Part {
   void unpack(std::size_t to, Bytes in) const;
 
   // Both refer to this object where it is not contiguous: it must outlive the operation.
-  engine::Source source() const;
-  engine::Sink sink() const;
+  engine::Source source() const {
+    if (!type || bytes == 0) return {buffer, bytes};
+    return {nullptr, bytes,
+            [](const void* self, std::size_t at, MutableBytes out) { static_cast<const Part*>(self)->pack(at, out); }, this};
+  }
+  engine::Sink sink() const {
+    if (!type || bytes == 0) return {buffer, bytes};
+    return {nullptr, bytes, [](void* self, std::size_t at, Bytes in) { static_cast<const Part*>(self)->unpack(at, in); },
+            const_cast<Part*>(this)};
+  }
 };
 
-// Copies the packed form; both have the same length.
-void copy_part(const Part& from, const Part& to);
+void copy_long_part(const Part& from, const Part& to);
+// Copies the packed form; both have the same length. Memory without gaps may overlap.
+inline void copy_part(const Part& from, const Part& to) {
+  const bool is_short = !from.type && !to.type && from.bytes == to.bytes && from.bytes >= 8 && from.bytes <= 16;
+  if (is_short) copy_short(to.buffer, from.buffer, from.bytes);
+  else copy_long_part(from, to);
+}
 
 }  // namespace hf::mpi

@@ -20,13 +20,12 @@ void list_binomial(Schedule& s, const Reduction& r, const void* send, void* rece
   const bool result_here = relative == 0 && s.rank() == root;
   // Results alternate between two buffers, so that the input need not be copied: the last one in the receive buffer.
   void *into = nullptr, *spare = nullptr;
-  if (children) {
+  if (children == 1 && result_here && send != receive) {
+    into = receive;
+  } else if (children) {
     into = s.temporary(r.count, *r.type);
     if (children > 1) spare = result_here ? receive : s.temporary(r.count, *r.type);
-    if (result_here && send != receive && children % 2 == 1) {
-      if (children == 1) into = receive;
-      else std::swap(into, spare);
-    }
+    if (result_here && send != receive && children % 2 == 1) std::swap(into, spare);
   }
   const void* sum = send;
   for (int bit = 1; bit < size && !(relative & bit); bit *= 2) {

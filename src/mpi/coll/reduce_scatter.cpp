@@ -31,33 +31,38 @@ void list_by_halving(Schedule& s, const Reduction& r, const void* send, void* re
   s.copy(r.part(data, mine, n), r.part(receive, 0, n));
 }
 
-// Every rank's block for this one, reduced in rank order.
+// Every rank's block for this one, reduced in rank order, the last one where the result belongs.
 void list_pairwise(Schedule& s, const Reduction& r, const void* send, void* receive, const Count* first) {
   const int size = s.size(), rank = s.rank();
   const Count mine = first[rank], n = first[rank + 1] - mine;
   auto** received = s.array<Schedule::Step*>(size);
   auto** sent = s.array<Schedule::Step*>(size);
-  auto** theirs = s.array<std::byte*>(size);
+  auto** theirs = s.array<void*>(size);
+  const bool placed = send == receive;  // then the result goes over blocks of others
+  auto room = [&](int from) { return !placed && from == size - 1 ? receive : s.temporary(n, *r.type); };
   for (int i = 1; i < size; ++i) {
     const int to = (rank + i) % size, from = (rank - i + size) % size;
     if (n) {
-      theirs[from] = s.temporary(n, *r.type);
+      theirs[from] = room(from);
       received[from] = s.recv(from, r.part(theirs[from], 0, n));
     }
     const Count out = first[to + 1] - first[to];
     if (out) sent[to] = s.send(to, r.part(send, first[to], out));
   }
   if (n == 0) return;
-  theirs[rank] = s.temporary(n, *r.type);
-  s.copy(r.part(send, mine, n), r.part(theirs[rank], 0, n));
+  if (rank == 0) {
+    theirs[rank] = r.at(send, mine);  // only read
+  } else {
+    theirs[rank] = room(rank);
+    s.copy(r.part(send, mine, n), r.part(theirs[rank], 0, n));
+  }
   for (int i = 1; i < size; ++i) {
     s.wait(received[i - 1]);
     s.wait(received[i]);
     s.reduce(*r.op, theirs[i - 1], theirs[i], n, *r.type);
   }
-  if (send == receive) {  // the result goes over blocks of others
-    for (int i = 0; i < size; ++i) s.wait(sent[i]);
-  }
+  if (!placed) return;
+  for (int i = 0; i < size; ++i) s.wait(sent[i]);
   s.copy(r.part(theirs[size - 1], 0, n), r.part(receive, 0, n));
 }
 

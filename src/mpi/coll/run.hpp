@@ -50,8 +50,9 @@ struct PersistentCollective final : Request, Pooled<PersistentCollective> {
 // The members agree on the context of a persistent collective; its name is made as a communicator's (docs/contexts.md).
 int name_persistent(Process& p, Comm& comm, const char* name, Context& context);
 
+// Inline, and `make` in it, so that the arguments of a short call are not stored and loaded on their way.
 template <class Make>
-int run_collective(Process& p, Comm& comm, const char* name, Make&& make) {
+[[gnu::always_inline]] inline int run_collective(Process& p, Comm& comm, const char* name, Make&& make) {
   Schedule schedule(p, comm, name);
   schedule.at_once();
   if (int code = make(schedule)) return code;

@@ -51,8 +51,9 @@ void list_doubling(Schedule& s, const Reduction& r, const void* send, void* rece
 
 void list_chain(Schedule& s, const Reduction& r, const void* send, void* receive, bool own) {
   const int size = s.size(), rank = s.rank();
-  const Count piece = std::max<Count>(1, static_cast<Count>(scan_piece_bytes) / r.type->size);
-  std::byte* before = rank ? s.temporary(std::min(piece, r.count), *r.type) : nullptr;
+  const Count piece = r.bytes() <= scan_piece_bytes ? r.count : std::max<Count>(1, static_cast<Count>(scan_piece_bytes) / r.type->size);
+  const bool last = rank + 1 == size;
+  std::byte* before = rank && (own || !last) ? s.temporary(std::min(piece, r.count), *r.type) : nullptr;
   for (Count from = 0; from < r.count; from += piece) {
     const Count n = std::min(piece, r.count - from);
     std::byte* result = r.at(receive, from);
@@ -61,19 +62,21 @@ void list_chain(Schedule& s, const Reduction& r, const void* send, void* receive
       if (own && send != receive) s.copy(r.part(send, from, n), r.part(receive, from, n));
       continue;
     }
+    if (!own && last) {
+      s.recv(rank - 1, r.part(receive, from, n));
+      continue;
+    }
     s.wait(s.recv(rank - 1, r.part(before, 0, n)));
     if (own) {
       if (send != receive) s.copy(r.part(send, from, n), r.part(receive, from, n));
       s.reduce(*r.op, before, result, n, *r.type);
-      if (rank + 1 < size) s.send(rank + 1, r.part(receive, from, n));
+      if (!last) s.send(rank + 1, r.part(receive, from, n));
       continue;
     }
-    if (rank + 1 < size) {  // what comes after this rank includes its own data, the result here does not
-      std::byte* sum = s.temporary(n, *r.type);
-      s.copy(r.part(send, from, n), r.part(sum, 0, n));
-      s.reduce(*r.op, before, sum, n, *r.type);
-      s.send(rank + 1, r.part(sum, 0, n));
-    }
+    std::byte* sum = s.temporary(n, *r.type);  // what comes after this rank includes its own data, the result here does not
+    s.copy(r.part(send, from, n), r.part(sum, 0, n));
+    s.reduce(*r.op, before, sum, n, *r.type);
+    s.send(rank + 1, r.part(sum, 0, n));
     s.copy(r.part(before, 0, n), r.part(receive, from, n));
   }
 }

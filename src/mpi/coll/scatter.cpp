@@ -51,6 +51,21 @@ void list_binomial(Schedule& s, const Part* blocks, const Part* own, std::size_t
   s.copy(Part::raw(all, block), *own);
 }
 
+// `place(i)`: where the block of rank i is at the root.
+template <class Place>
+void list_linear(Schedule& s, const Part* own, int root, Place&& place) {
+  if (s.rank() != root) {
+    if (own->bytes) s.recv(root, *own);
+    return;
+  }
+  for (int i = 0; i < s.size(); ++i) {
+    if (i == root) continue;
+    const Part block = place(i);
+    if (block.bytes) s.send(i, block);
+  }
+  if (own) s.copy(place(root), *own);
+}
+
 int check_receiver(Process& p, const Comm& comm, const void* buffer, Count count, const Datatype& type, int root) {
   if (buffer == in_place && comm.rank() == root) return success;
   return check_block(p, "receive", buffer, count, type);
@@ -113,23 +128,11 @@ int make_scatterv(Process& p, Schedule& s, const void* sendbuf, CountArray sendc
 void list_scatter(Schedule& s, const Part* blocks, const Part* own, std::size_t block_bytes, int root) {
   if (block_bytes == 0) return;
   if (s.choose(Collective::scatter, block_bytes) == Algorithm::binomial) return list_binomial(s, blocks, own, block_bytes, root);
-  Part* places = nullptr;
-  if (blocks) {
-    places = s.array<Part>(s.size());
-    for (int i = 0; i < s.size(); ++i) places[i] = blocks->slice(static_cast<std::size_t>(i) * block_bytes, block_bytes);
-  }
-  list_scatter_linear(s, places, own, root);
+  list_linear(s, own, root, [&](int i) { return blocks->slice(static_cast<std::size_t>(i) * block_bytes, block_bytes); });
 }
 
 void list_scatter_linear(Schedule& s, const Part* blocks, const Part* own, int root) {
-  if (s.rank() != root) {
-    if (own->bytes) s.recv(root, *own);
-    return;
-  }
-  for (int i = 0; i < s.size(); ++i) {
-    if (i != root && blocks[i].bytes) s.send(i, blocks[i]);
-  }
-  if (own) s.copy(blocks[root], *own);
+  list_linear(s, own, root, [&](int i) { return blocks[i]; });
 }
 
 int scatter(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,

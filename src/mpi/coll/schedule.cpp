@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "mpi/coll/scratch.hpp"
+#include "mpi/coll/step.hpp"
 #include "mpi/process.hpp"
 
 namespace hf::mpi {
@@ -41,90 +42,17 @@ struct Schedule::Block {
   std::size_t bytes;
 };
 
-struct Schedule::Step {
-  enum class Kind : std::uint8_t { send, recv, wait, settle, copy, reduce, call };
-  explicit Step(Kind k) : kind(k) {}
-  Kind kind;
-  bool started = false;
-  Step* next = nullptr;
-  Step* next_operation = nullptr;
-};
-
-namespace {
-
-using Step = Schedule::Step;
-
-struct SendStep final : Step {
-  SendStep() : Step(Kind::send) {}
-  Rank peer;
-  Sequence number;
-  Part part;
-  engine::SendOperation op;
-};
-
-struct RecvStep final : Step {
-  RecvStep() : Step(Kind::recv) {}
-  Rank peer;
-  Sequence number;
-  Part part;
-  engine::RecvOperation op;
-};
-
-struct WaitStep final : Step {
-  WaitStep() : Step(Kind::wait) {}
-  Step* what = nullptr;
-};
-
-struct CopyStep final : Step {
-  CopyStep() : Step(Kind::copy) {}
-  Part from, to;
-};
-
-struct ReduceStep final : Step {
-  ReduceStep() : Step(Kind::reduce) {}
-  const Op* op = nullptr;
-  const void* in = nullptr;
-  void* inout = nullptr;
-  Count count = 0;
-  Datatype* type = nullptr;
-};
-
-struct CallStep final : Step {
-  CallStep() : Step(Kind::call) {}
-  void (*function)(Schedule&, void*) = nullptr;
-  void* argument = nullptr;
-};
-
-bool done(const Step& step) {
-  if (!step.started) return false;
-  return step.kind == Step::Kind::send ? static_cast<const SendStep&>(step).op.done()
-                                       : static_cast<const RecvStep&>(step).op.done();
-}
-
-}  // namespace
-
-Schedule::Schedule(Process& p, Comm& comm, const char* name, const Group& members, Context context)
-    : p_(p),
-      comm_(retain(&comm)),
-      group_(retain(const_cast<Group*>(&members))),
-      first_members_(members.members),
-      self_(members.self),
-      context_(context),
-      name_(name) {}
-
 int Schedule::nodes() {
-  const auto& all = comm_->group->members;
-  const bool whole = first_members_.data() == all.data() && first_members_.size() == all.size() && more_members_.empty();
-  if (!whole) return count_nodes(p_.engine->job(), first_members_, more_members_);
+  if (!among_whole_group()) return count_nodes(p_.engine->job(), first_members_, more_members_);
   if (comm_->nodes == 0) comm_->nodes = count_nodes(p_.engine->job(), first_members_, {});
   return comm_->nodes;
 }
 
-Algorithm Schedule::choose(Collective collective, std::size_t bytes) {
-  return p_.choices.choose(collective, p_.engine->job().logging, nodes(), size(), bytes);
+core::collectives::Choice Schedule::look_up(Collective collective, std::size_t bytes) {
+  return p_.choices.look_up(collective, p_.engine->job().logging, nodes(), size(), bytes);
 }
 
-Schedule::~Schedule() {
+void Schedule::clean_up() {
   if (started_ && !complete_) p_.engine->remove(*this);
   withdraw_all();
   for (Temporary* t = temporaries_; t; t = t->next) scratch_give(t->block, t->bytes);
@@ -134,8 +62,6 @@ Schedule::~Schedule() {
     blocks_ = block->next;
     scratch_give(reinterpret_cast<std::byte*>(block), block->bytes);
   }
-  release(const_cast<Group*>(group_));
-  release(comm_);
 }
 
 void Schedule::among(const Group& members) { among(members.members, {}, members.self); }
@@ -154,28 +80,19 @@ void Schedule::among_both_groups() {
 
 // ---- memory
 
-void* Schedule::allocate(std::size_t bytes) {
-  bytes = (bytes + 15) & ~std::size_t{15};
-  if (bytes > left_) {
-    const std::size_t size = std::max(block_bytes, bytes + sizeof(Block) + 16);
-    std::byte* memory = scratch_take(size);
-    if (!memory) p_.engine->abort(1, fmt::format("MPI_{}: no memory for its steps ({} bytes)", name_, size));
-    auto* block = new (memory) Block{blocks_, size};
-    blocks_ = block;
-    constexpr std::size_t header = (sizeof(Block) + 15) & ~std::size_t{15};
-    free_ = memory + header;
-    left_ = size - header;
-  }
-  void* taken = free_;
-  free_ += bytes;
-  left_ -= bytes;
-  return taken;
+void Schedule::add_block(std::size_t bytes) {
+  const std::size_t size = std::max(block_bytes, bytes + sizeof(Block) + 16);
+  std::byte* memory = scratch_take(size);
+  if (!memory) p_.engine->abort(1, fmt::format("MPI_{}: no memory for its steps ({} bytes)", name_, size));
+  blocks_ = new (memory) Block{blocks_, size};
+  free_ = memory + padded(sizeof(Block));
+  left_ = size - padded(sizeof(Block));
 }
 
-std::byte* Schedule::temporary(std::size_t bytes) {
+std::byte* Schedule::large_temporary(std::size_t bytes) {
   std::byte* block = scratch_take(bytes);
   if (!block) {
-    if (at_once_ && first_operation_) {
+    if (at_once_ && begun_) {
       p_.engine->abort(1, fmt::format("MPI_{}: no memory for a temporary buffer of {} bytes", name_, bytes));
     }
     at_once_ = false;
@@ -186,7 +103,7 @@ std::byte* Schedule::temporary(std::size_t bytes) {
   return block;
 }
 
-std::byte* Schedule::temporary(Count count, const Datatype& type) {
+std::byte* Schedule::spread_temporary(Count count, const Datatype& type) {
   if (count <= 0) return temporary(1);
   const Count stride = (count - 1) * type.extent;
   const Count low = type.true_lb + std::min<Count>(0, stride);
@@ -195,18 +112,66 @@ std::byte* Schedule::temporary(Count count, const Datatype& type) {
   return block ? block - low : nullptr;
 }
 
-void Schedule::keep(Datatype& type) {
-  if (type.predefined) return;
-  kept_ = new (allocate(sizeof(Kept))) Kept{retain(&type), kept_, drop<Datatype>};
+template <class T>
+void Schedule::keep_object(T& object) {
+  kept_ = new (allocate(sizeof(Kept))) Kept{retain(&object), kept_, drop<T>};
+}
+template void Schedule::keep_object(Datatype&);
+template void Schedule::keep_object(Op&);
+template void Schedule::keep_object(Comm&);
+
+// ---- at once
+
+namespace {
+
+// Where the bytes of a part are described for as long as the operation lasts.
+const Part& lasting(const Part& part, Part& kept) {
+  if (!part.type) return part;  // the operation has their address
+  return kept = part;
 }
 
-void Schedule::keep(Op& op) {
-  if (op.predefined) return;
-  kept_ = new (allocate(sizeof(Kept))) Kept{retain(&op), kept_, drop<Op>};
+}  // namespace
+
+Schedule::Step* Schedule::send_now(Rank peer, const Part& part) {
+  auto* step = new (allocate(sizeof(SendStep))) SendStep;
+  begun_ = true;
+  step->op.keeps_buffer = true;
+  p_.engine->send_next_numbered(step->op, context_, peer, lasting(part, step->part).source());
+  const bool exposed = static_cast<bool>(step->op.exposure);
+  if (step->op.complete && !exposed) {
+    give_back(sizeof(SendStep));
+    return nullptr;
+  }
+  exposed_ |= exposed;
+  append_operation(step);
+  return step;
 }
 
-void Schedule::keep(Comm& comm) {
-  kept_ = new (allocate(sizeof(Kept))) Kept{retain(&comm), kept_, drop<Comm>};
+Schedule::Step* Schedule::recv_now(Rank peer, const Part& part) {
+  auto* step = new (allocate(sizeof(RecvStep))) RecvStep;
+  begun_ = true;
+  p_.engine->recv_next_numbered(step->op, context_, peer, lasting(part, step->part).sink());
+  if (step->op.complete) {
+    note_received(*step);
+    give_back(sizeof(RecvStep));
+    return nullptr;
+  }
+  append_operation(step);
+  return step;
+}
+
+void Schedule::wait_now(Step& step) {
+  p_.engine->wait_for(completion_of(step));
+  if (exposed_) withdraw(step);
+}
+
+// Buffers are taken back when all is done: their readers may send what is waited for here.
+void Schedule::settle_now() {
+  for (; open_; open_ = open_->next_operation) {
+    p_.engine->wait_for(completion_of(*open_));
+    note_received(*open_);
+  }
+  withdraw_all();
 }
 
 // ---- making the list
@@ -216,54 +181,48 @@ void Schedule::append(Step* step) {
   last_ = step;
 }
 
-Step* Schedule::append_operation(Step* step) {
+void Schedule::append_operation(Step* step) {
   (last_operation_ ? last_operation_->next_operation : first_operation_) = step;
   last_operation_ = step;
   if (!open_) open_ = step;
-  if (at_once_) run_step(*step);
-  else append(step);
+}
+
+Schedule::Step* Schedule::list_send(Rank peer, const Part& part) {
+  auto* step = new (allocate(sizeof(SendStep))) SendStep;
+  step->peer = peer;
+  step->number = p_.engine->reserve_send(context_, peer);
+  step->part = part;
+  append_operation(step);
+  append(step);
   return step;
 }
 
-Step* Schedule::send(int peer, const Part& part) {
-  auto* step = new (allocate(sizeof(SendStep))) SendStep;
-  step->peer = member(peer);
-  step->number = p_.engine->reserve_send(context_, step->peer);
-  step->part = part;
-  return append_operation(step);
-}
-
-Step* Schedule::recv(int peer, const Part& part) {
+Schedule::Step* Schedule::list_recv(Rank peer, const Part& part) {
   auto* step = new (allocate(sizeof(RecvStep))) RecvStep;
-  step->peer = member(peer);
-  step->number = p_.engine->reserve_recv(context_, step->peer);
+  step->peer = peer;
+  step->number = p_.engine->reserve_recv(context_, peer);
   step->part = part;
-  return append_operation(step);
+  append_operation(step);
+  append(step);
+  return step;
 }
 
-void Schedule::wait(Step* what) {
-  if (!what) return;
-  if (at_once_) {
-    WaitStep step;
-    step.what = what;
-    return finish(step);
-  }
+void Schedule::list_wait(Step& what) {
   auto* step = new (allocate(sizeof(WaitStep))) WaitStep;
-  step->what = what;
+  step->what = &what;
   append(step);
 }
 
 void Schedule::settle() {
-  if (!last_operation_) return;
-  if (at_once_) {
-    Step step(Step::Kind::settle);
-    return finish(step);
-  }
-  append(new (allocate(sizeof(Step))) Step(Step::Kind::settle));
+  if (at_once_) return settle_now();
+  if (last_operation_) append(new (allocate(sizeof(Step))) Step(Step::Kind::settle));
 }
 
-void Schedule::copy(const Part& from, const Part& to) {
-  if (from.bytes != to.bytes) mismatch_ = {true, true, p_.engine->job().self.value, to.bytes, from.bytes};
+void Schedule::note_copied(std::size_t from, std::size_t to) {
+  mismatch_ = {true, true, p_.engine->job().self.value, to, from};
+}
+
+void Schedule::list_copy(const Part& from, const Part& to) {
   const std::size_t bytes = std::min(from.bytes, to.bytes);
   if (bytes == 0) return;
   if (at_once_) return copy_part(from.slice(0, bytes), to.slice(0, bytes));
@@ -273,9 +232,8 @@ void Schedule::copy(const Part& from, const Part& to) {
   append(step);
 }
 
-void Schedule::reduce(const Op& op, const void* in, void* inout, Count count, Datatype& type) {
+void Schedule::list_reduce(const Op& op, const void* in, void* inout, Count count, Datatype& type) {
   if (count == 0) return;
-  if (at_once_) return apply_op(op, in, inout, count, type);
   auto* step = new (allocate(sizeof(ReduceStep))) ReduceStep;
   step->op = &op;
   step->in = in;
@@ -291,134 +249,6 @@ void Schedule::add_call(void (*function)(Schedule&, void*), void* argument) {
   step->function = function;
   step->argument = argument;
   append(step);
-}
-
-void Schedule::finish(Step& step) {
-  p_.engine->wait([this, &step] { return run_step(step); });
-}
-
-// ---- running it
-
-int Schedule::start() {
-  if (refused_bytes_) {
-    complete_ = true;
-    return p_.explain(err_no_mem, fmt::format("MPI_{}: no memory for a temporary buffer of {} bytes", name_, refused_bytes_));
-  }
-  started_ = true;
-  next_ = first_;
-  open_ = first_operation_;
-  if (!progress()) p_.engine->add(*this);
-  return success;
-}
-
-int Schedule::restart() {
-  if (started_ || complete_) {
-    for (Step* step = first_operation_; step; step = step->next_operation) {
-      step->started = false;
-      if (step->kind == Step::Kind::send) {
-        auto& s = static_cast<SendStep&>(*step);
-        s.op = {};
-        s.number = p_.engine->reserve_send(context_, s.peer);
-      } else {
-        auto& r = static_cast<RecvStep&>(*step);
-        r.op = {};
-        r.number = p_.engine->reserve_recv(context_, r.peer);
-      }
-    }
-    if (!mismatch_.listed) mismatch_ = {};
-    complete_ = false;
-  }
-  return start();
-}
-
-int Schedule::run() {
-  if (refused_bytes_) return start();
-  next_ = first_;
-  open_ = first_operation_;
-  if (!progress()) p_.engine->wait([this] { return progress(); });
-  return error();
-}
-
-bool Schedule::progress() {
-  if (complete_) return true;
-  if (running_) return false;  // from within one of its own steps
-  running_ = true;
-  while (next_ && run_step(*next_)) next_ = next_->next;
-  pass_done();
-  running_ = false;
-  complete_ = !next_ && !open_;
-  if (complete_) withdraw_all();
-  return complete_;
-}
-
-void Schedule::withdraw(Step& step) {
-  if (step.kind == Step::Kind::send) p_.engine->withdraw(static_cast<SendStep&>(step).op);
-}
-
-void Schedule::withdraw_all() {
-  if (!std::exchange(exposed_, false)) return;
-  for (Step* step = first_operation_; step; step = step->next_operation) withdraw(*step);
-}
-
-void Schedule::pass_done() {
-  for (; open_ && done(*open_); open_ = open_->next_operation) note_received(*open_);
-}
-
-bool Schedule::run_step(Step& step) {
-  switch (step.kind) {
-    case Step::Kind::send: {
-      auto& s = static_cast<SendStep&>(step);
-      s.started = true;
-      s.op.keeps_buffer = true;
-      p_.engine->send_numbered(s.op, context_, s.peer, s.number, s.part.source());
-      exposed_ |= static_cast<bool>(s.op.exposure);
-      return true;
-    }
-    case Step::Kind::recv: {
-      auto& r = static_cast<RecvStep&>(step);
-      r.started = true;
-      p_.engine->recv_numbered(r.op, context_, r.peer, r.number, r.part.sink());
-      return true;
-    }
-    case Step::Kind::wait:
-      if (!done(*static_cast<WaitStep&>(step).what)) return false;
-      if (exposed_) withdraw(*static_cast<WaitStep&>(step).what);
-      return true;
-    case Step::Kind::settle:  // the operations behind it in the list have not been started
-      pass_done();
-      if (open_ && open_->started) return false;
-      withdraw_all();
-      return true;
-    case Step::Kind::copy:
-      copy_part(static_cast<CopyStep&>(step).from, static_cast<CopyStep&>(step).to);
-      return true;
-    case Step::Kind::reduce: {
-      auto& r = static_cast<ReduceStep&>(step);
-      apply_op(*r.op, r.in, r.inout, r.count, *r.type);
-      return true;
-    }
-    case Step::Kind::call: {
-      auto& c = static_cast<CallStep&>(step);
-      c.function(*this, c.argument);
-      return true;
-    }
-  }
-  return true;
-}
-
-// A message of another length than the program's arguments promised here: they differ between the ranks.
-void Schedule::note_received(const Step& step) {
-  if (step.kind != Step::Kind::recv || mismatch_.wrong) return;
-  const auto& r = static_cast<const RecvStep&>(step);
-  if (r.op.bytes == r.part.bytes) return;
-  mismatch_ = {true, false, r.peer.value, r.part.bytes, r.op.bytes};
-}
-
-int Schedule::error() {
-  if (!mismatch_.wrong) return success;
-  return p_.explain(err_truncate, fmt::format("MPI_{}: rank {} of the job sent {} bytes where the arguments here expect {}: "
-                                              "counts or types differ between the ranks",
-                                              name_, mismatch_.peer, mismatch_.got, mismatch_.expected));
 }
 
 }  // namespace hf::mpi

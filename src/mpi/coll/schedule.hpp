@@ -8,7 +8,7 @@
 // copies are steps, so that their order is fixed as well.
 //
 // A blocking call lists its steps `at_once`: each runs when it is listed, in the same order and with the same numbers, and only what
-// is sent and received is kept.
+// is still being sent and received is kept. That is what a call of a few bytes costs beside its messages, so these ways are short.
 //
 // The schedule owns its steps and temporary buffers and keeps the objects it works with (communicator, types, operation)
 // alive. It must stay in place from start to completion.
@@ -22,6 +22,7 @@
 #include "engine/engine.hpp"
 #include "mpi/coll/part.hpp"
 #include "mpi/comm.hpp"
+#include "mpi/error.hpp"
 #include "mpi/op.hpp"
 
 namespace hf::mpi {
@@ -36,11 +37,22 @@ class Schedule final : public engine::Progressable {
   struct Step;
   // `members`: whom peers of send and recv are ranks of; the messages go through `context`, comm's collective one if not
   // said.
-  Schedule(Process& p, Comm& comm, const char* name, const Group& members, Context context);
+  Schedule(Process& p, Comm& comm, const char* name, const Group& members, Context context)
+      : p_(p),
+        comm_(retain(&comm)),
+        group_(retain(const_cast<Group*>(&members))),
+        first_members_(members.members),
+        self_(members.self),
+        context_(context),
+        name_(name) {}
   Schedule(Process& p, Comm& comm, const char* name, const Group& members)
       : Schedule(p, comm, name, members, comm.collective) {}
   Schedule(Process& p, Comm& comm, const char* name) : Schedule(p, comm, name, *comm.group) {}
-  ~Schedule() override;
+  ~Schedule() override {
+    if (started_ || exposed_ || temporaries_ || kept_ || blocks_) clean_up();
+    release(const_cast<Group*>(group_));
+    release(comm_);
+  }
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
@@ -58,17 +70,34 @@ class Schedule final : public engine::Progressable {
   int rank() const { return self_; }
   int size() const { return static_cast<int>(first_members_.size() + more_members_.size()); }
 
-  // The algorithm for a collective of these bytes among those whose ranks are peers now.
-  Algorithm choose(Collective collective, std::size_t bytes);
+  // The algorithm for a collective of these bytes among those whose ranks are peers now. A communicator remembers its last choices:
+  // they depend on nothing that changes (core/collectives/choice.hpp).
+  Algorithm choose(Collective collective, std::size_t bytes) {
+    if (!among_whole_group()) [[unlikely]] return look_up(collective, bytes).algorithm;
+    core::collectives::Choice& known = comm_->choices[static_cast<std::size_t>(collective)];
+    if (!known.holds_for(bytes)) [[unlikely]] known = look_up(collective, bytes);
+    return known.algorithm;
+  }
 
-  // ---- the steps, in the order in which they run
-  Step* send(int peer, const Part& part);
-  Step* recv(int peer, const Part& part);
-  void wait(Step* step);  // null: no wait
-  void settle();          // waits for all sends and receives listed before
-  void copy(const Part& from, const Part& to);
+  // ---- the steps, in the order in which they run. send and recv give null for what is done already.
+  Step* send(int peer, const Part& part) { return at_once_ ? send_now(member(peer), part) : list_send(member(peer), part); }
+  Step* recv(int peer, const Part& part) { return at_once_ ? recv_now(member(peer), part) : list_recv(member(peer), part); }
+  void wait(Step* step) {  // null: no wait
+    if (!step) return;
+    if (at_once_) wait_now(*step);
+    else list_wait(*step);
+  }
+  void settle();  // waits for all sends and receives listed before
+  void copy(const Part& from, const Part& to) {
+    if (from.bytes != to.bytes) [[unlikely]] note_copied(from.bytes, to.bytes);
+    if (at_once_ && from.bytes == to.bytes) copy_part(from, to);
+    else list_copy(from, to);
+  }
   // inout[i] = in[i] op inout[i]
-  void reduce(const Op& op, const void* in, void* inout, Count count, Datatype& type);
+  void reduce(const Op& op, const void* in, void* inout, Count count, Datatype& type) {
+    if (at_once_) apply_op(op, in, inout, count, type);
+    else list_reduce(op, in, inout, count, type);
+  }
   // Calls function(schedule, argument); the argument is kept in place.
   template <auto function, class Argument>
   void call(const Argument& argument) {
@@ -88,24 +117,38 @@ class Schedule final : public engine::Progressable {
   }
   // Temporary buffers. Without memory the schedule is marked, and its start gives MPI_ERR_NO_MEM; where steps have run already
   // (at_once), the job ends.
-  std::byte* temporary(std::size_t bytes);
+  std::byte* temporary(std::size_t bytes) {
+    return bytes <= small_bytes ? static_cast<std::byte*>(allocate(bytes)) : large_temporary(bytes);
+  }
   // Room for `count` elements; the address is that of element 0, as programs pass it.
-  std::byte* temporary(Count count, const Datatype& type);
-  void keep(Datatype& type);
-  void keep(Op& op);
-  void keep(Comm& comm);
+  std::byte* temporary(Count count, const Datatype& type) {
+    return type.contiguous ? temporary(static_cast<std::size_t>(count * type.size)) : spread_temporary(count, type);
+  }
+  void keep(Datatype& type) {
+    if (!type.predefined) keep_object(type);
+  }
+  void keep(Op& op) {
+    if (!op.predefined) keep_object(op);
+  }
+  void keep(Comm& comm) { keep_object(comm); }
 
   // ---- running it
   int start();     // reports what went wrong while it was made; runs what can run
   int restart();   // complete, or started never: the same steps once more, with message numbers reserved anew
   bool progress() override;
   bool complete() const { return complete_; }
-  int run();       // start and wait until it is complete; its error code
-  int error();     // complete only: the code, with its explanation
+  int run() {      // start and wait until it is complete; its error code
+    if (!at_once_) [[unlikely]] return run_list();
+    if (open_ || exposed_) settle_now();
+    complete_ = true;
+    return error();
+  }
+  int error() { return mismatch_.wrong ? explain_mismatch() : success; }  // complete only: the code, with its explanation
 
  private:
   struct Block;
   static constexpr std::size_t own_bytes = 1024;  // the steps of a call among few ranks
+  static constexpr std::size_t small_bytes = 256;  // a temporary buffer among the steps
   struct Kept {
     Object* object;
     Kept* next;
@@ -115,12 +158,47 @@ class Schedule final : public engine::Progressable {
     const auto at = static_cast<std::size_t>(rank);
     return at < first_members_.size() ? first_members_[at] : more_members_[at - first_members_.size()];
   }
+  bool among_whole_group() const {
+    const auto& all = comm_->group->members;
+    return first_members_.data() == all.data() && first_members_.size() == all.size() && more_members_.empty();
+  }
+  core::collectives::Choice look_up(Collective collective, std::size_t bytes);
   int nodes();
-  void* allocate(std::size_t bytes);
-  void add_call(void (*function)(Schedule&, void*), void* argument);
+  // The last piece may be given back.
+  void* allocate(std::size_t bytes) {
+    bytes = padded(bytes);
+    if (bytes > left_) [[unlikely]] add_block(bytes);
+    void* taken = free_;
+    free_ += bytes;
+    left_ -= bytes;
+    return taken;
+  }
+  void give_back(std::size_t bytes) {
+    free_ -= padded(bytes);
+    left_ += padded(bytes);
+  }
+  static constexpr std::size_t padded(std::size_t bytes) { return (bytes + 15) & ~std::size_t{15}; }
+  void add_block(std::size_t bytes);
+  std::byte* large_temporary(std::size_t bytes);
+  std::byte* spread_temporary(Count count, const Datatype& type);
+  template <class T>
+  void keep_object(T& object);
+  Step* send_now(Rank peer, const Part& part);
+  Step* recv_now(Rank peer, const Part& part);
+  void wait_now(Step& step);
+  int run_list();
+  void clean_up();
+  void settle_now();
   void append(Step* step);
-  Step* append_operation(Step* step);
-  void finish(Step& step);
+  void append_operation(Step* step);
+  Step* list_send(Rank peer, const Part& part);
+  Step* list_recv(Rank peer, const Part& part);
+  void list_wait(Step& step);
+  void list_copy(const Part& from, const Part& to);
+  void list_reduce(const Op& op, const void* in, void* inout, Count count, Datatype& type);
+  void add_call(void (*function)(Schedule&, void*), void* argument);
+  void note_copied(std::size_t from, std::size_t to);
+  int explain_mismatch();
   bool run_step(Step& step);
   void pass_done();
   void withdraw(Step& step);
@@ -153,6 +231,7 @@ class Schedule final : public engine::Progressable {
   Temporary* temporaries_ = nullptr;
   std::size_t refused_bytes_ = 0;  // a temporary buffer that could not be had
   bool at_once_ = false;
+  bool begun_ = false;  // at_once: something has been sent or received
   bool started_ = false;
   bool running_ = false;
   bool complete_ = false;

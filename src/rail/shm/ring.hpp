@@ -169,7 +169,7 @@ class RingReader {
   bool ready() const { return frame_at(next_); }
   // The next frame, without source and incarnation, which are the ring's. False: none. An implausible length (a damaged
   // ring) is cut to what the ring holds.
-  bool peek(RingFrame& frame) {
+  [[gnu::always_inline]] bool peek(RingFrame& frame) {
     std::uint64_t found = number(next_);
     if (found == ((next_ + 1) | skip_mark)) [[unlikely]] {
       next_ = ring_start(next_);
@@ -188,7 +188,7 @@ class RingReader {
     frame.header.offset = 0;
     if (has_offset(frame.header.kind)) std::memcpy(&frame.header.offset, at + 48, 8);
     std::uint64_t to_end = (ring_lines - next_ % ring_lines) * line_bytes - payload_offset(frame.header.kind);
-    std::uint64_t payload = std::min({wire::payload_on_rail(frame.header), std::uint64_t{ring_payload_max}, to_end});
+    std::uint64_t payload = std::min(wire::payload_on_rail(frame.header), std::min(std::uint64_t{ring_payload_max}, to_end));
     frame.payload = Bytes(at + payload_offset(frame.header.kind), payload);
     lines_of_frame_ = lines_for(frame.header.kind, payload);
     __builtin_prefetch(line(next_ + lines_of_frame_));  // of the next frame, if it is there already

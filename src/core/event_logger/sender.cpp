@@ -1,0 +1,102 @@
+#include "core/event_logger/sender.hpp"
+
+#include <algorithm>
+
+namespace hf::core::event_logger {
+namespace {
+
+void raise(Sender::Extent& extent, const Sender::Extent& to) {
+  extent.end = std::max(extent.end, to.end);
+  extent.last_failed = std::max(extent.last_failed, to.last_failed);
+}
+
+}  // namespace
+
+void Sender::add(Rank rank, Term term, const Extent& promised) {
+  ranks_[rank] = {.term = term, .promised = promised};
+  told_held_ = false;
+}
+
+void Sender::on_published(Rank rank, const Extent& extent) {
+  PerRank& r = ranks_.at(rank);
+  raise(r.published, extent);
+  if (alone_) raise(r.promised, r.published);
+}
+
+void Sender::on_connected(Generation generation) {
+  on_disconnected();
+  connected_ = true;
+  alone_ = false;
+  generation_ = generation;
+  told_held_ = false;
+}
+
+void Sender::on_disconnected() {
+  connected_ = false;
+  in_flight_ = 0;
+  for (auto& [rank, r] : ranks_) {
+    r.sent = r.stable = {};
+    r.asked = r.known = false;
+  }
+}
+
+void Sender::on_no_holder() {
+  on_disconnected();
+  alone_ = true;
+  for (auto& [rank, r] : ranks_) raise(r.promised, r.published);
+}
+
+bool Sender::poll_append(Append& append) {
+  if (!connected_) return false;
+  for (auto& [rank, r] : ranks_) {
+    append = {rank, r.term, r.sent.end, r.sent.end, r.promised.end, r.published.last_failed};
+    if (!r.asked) {
+      r.asked = true;
+      append.last_failed = {};
+      return true;
+    }
+    if (!r.known || r.sent.covers(r.published)) continue;
+    if (r.sent.end < r.published.end) {
+      if (in_flight_ >= in_flight_max_) continue;
+      append.end = std::min(r.published.end, r.sent.end + append_bytes_max);
+      in_flight_ += append.end - r.sent.end;
+    }
+    r.sent = {append.end, append.last_failed};
+#ifdef HOLDFAST_MUTATE_STABLE_WHEN_SENT
+    raise(r.promised, r.sent);
+#endif
+    return true;
+  }
+  return false;
+}
+
+bool Sender::on_stable(Rank rank, Term term, const Extent& extent) {
+  auto at = ranks_.find(rank);
+  if (at == ranks_.end() || at->second.term != term || !at->second.asked) return false;
+  PerRank& r = at->second;
+  if (!r.known) {
+    r.known = true;
+    // It may have more of a hosting before, which was told to nobody.
+    r.sent = r.stable = {std::min(extent.end, r.published.end), std::min(extent.last_failed, r.published.last_failed)};
+  } else if (!r.sent.covers(extent) || !extent.covers(r.stable)) {
+    return false;
+  } else {
+    in_flight_ -= extent.end - r.stable.end;
+    r.stable = extent;
+  }
+  raise(r.promised, r.stable);
+  return true;
+}
+
+bool Sender::is_held() const {
+  return std::ranges::all_of(ranks_, [](const auto& entry) { return entry.second.known && entry.second.stable.covers(entry.second.promised); });
+}
+
+bool Sender::poll_held(Generation& generation) {
+  if (!connected_ || told_held_ || !is_held()) return false;
+  told_held_ = true;
+  generation = generation_;
+  return true;
+}
+
+}  // namespace hf::core::event_logger

@@ -1,0 +1,66 @@
+// How an agent keeps the events of its ranks at a holder on another node (docs/node-loss.md). Pure.
+//
+// Driving it: on_published() when a rank has written events; on_connected() with each new connection to a holder; poll_append()
+// until it gives nothing, sending what it names; on_stable() for each answer; then stable() is what the rank may be told.
+#pragma once
+#include <cstdint>
+#include <map>
+
+#include "base/ids.hpp"
+
+namespace hf::core::event_logger {
+
+class Sender {
+ public:
+  // `in_flight_max`: bytes sent and not answered yet, all ranks together.
+  explicit Sender(std::uint64_t in_flight_max) : in_flight_max_(in_flight_max) {}
+
+  // How far a rank's events go: bytes of its stream, and its last test that found nothing.
+  struct Extent {
+    std::uint64_t end = 0;
+    TestClock last_failed{};
+    bool covers(const Extent& other) const { return end >= other.end && last_failed >= other.last_failed; }
+  };
+  // A rank hosted here from now on. `promised`: what an earlier hosting may have told to be stable.
+  void add(Rank rank, Term term, const Extent& promised);
+  void on_published(Rank rank, const Extent& extent);
+  // What the holder of this connection has is asked first: an empty append at position 0.
+  void on_connected(Generation generation);
+  void on_disconnected();
+  // No other node is left: what is stored here is all there will be.
+  void on_no_holder();
+
+  struct Append {
+    Rank rank{};
+    Term term{};
+    std::uint64_t position = 0, end = 0;  // of the stream; equal: a question
+    std::uint64_t promised = 0;
+    TestClock last_failed{};
+  };
+  bool poll_append(Append& append);
+  // False: this was not asked, or is more than was sent.
+  bool on_stable(Rank rank, Term term, const Extent& extent);
+
+  // Never goes back: what a rank was once told stays true for its gate.
+  const Extent& stable(Rank rank) const { return ranks_.at(rank).promised; }
+  // True once for each generation: its holder has all that was ever told to be stable.
+  bool poll_held(Generation& generation);
+
+ private:
+  struct PerRank {
+    Term term{};
+    Extent published, promised;
+    Extent sent, stable;                 // at the present holder
+    bool asked = false, known = false;   // what it has
+  };
+  static constexpr std::uint64_t append_bytes_max = 256 << 10;
+  bool is_held() const;
+
+  std::uint64_t in_flight_max_, in_flight_ = 0;
+  std::map<Rank, PerRank> ranks_;
+  bool connected_ = false, alone_ = false;
+  bool told_held_ = true;
+  Generation generation_{};
+};
+
+}  // namespace hf::core::event_logger

@@ -1,0 +1,61 @@
+#include "core/event_logger/store.hpp"
+
+#include <algorithm>
+
+namespace hf::core::event_logger {
+
+Store::Verdict Store::on_append(Rank rank, Term term, std::uint64_t position, std::uint64_t promised,
+                                TestClock last_failed, Bytes bytes) {
+  auto [at, is_new] = streams_.try_emplace(rank);
+  Stream& stream = at->second;
+#ifndef HOLDFAST_MUTATE_ACCEPT_FENCED
+  if (term < stream.fence) return Verdict::refused;
+#endif
+  if (term > stream.fence) {
+    // The hosting before may have appended here what nobody was told was stable: not a beginning of this stream.
+    bytes_ -= stream.bytes.size();
+    stream = {.fence = term};
+  }
+  stream.term = term;
+  if (position > stream.bytes.size()) return Verdict::gap;
+  if (!bytes.empty()) {
+    // What stands behind is part of an event that a hosting before could not send whole.
+    const std::uint64_t behind = stream.bytes.size() - position;
+    if (bytes.size() > bytes_max_ - bytes_ + behind) return Verdict::full;
+    stream.bytes.resize(position);
+    stream.bytes.insert(stream.bytes.end(), bytes.begin(), bytes.end());
+    bytes_ += bytes.size() - behind;
+  }
+  stream.last_failed = std::max(stream.last_failed, last_failed);
+#ifndef HOLDFAST_MUTATE_FORGET_PROMISED
+  stream.promised = std::max(stream.promised, promised);
+#endif
+  return Verdict::taken;
+}
+
+Store::Content Store::on_open(Rank rank, Term term) {
+  auto [at, is_new] = streams_.try_emplace(rank);
+  Stream& stream = at->second;
+  if (term < stream.fence) return {.refused = true};
+  stream.fence = term;
+  return {.term = stream.term, .known = !is_new, .promised = stream.promised, .last_failed = stream.last_failed, .bytes = stream.bytes};
+}
+
+std::uint64_t Store::end(Rank rank) const {
+  auto at = streams_.find(rank);
+  return at == streams_.end() ? 0 : at->second.bytes.size();
+}
+
+TestClock Store::last_failed(Rank rank) const {
+  auto at = streams_.find(rank);
+  return at == streams_.end() ? TestClock{} : at->second.last_failed;
+}
+
+void Store::forget(Rank rank, Term below) {
+  auto at = streams_.find(rank);
+  if (at == streams_.end() || at->second.term >= below) return;
+  bytes_ -= at->second.bytes.size();
+  streams_.erase(at);
+}
+
+}  // namespace hf::core::event_logger

@@ -1,0 +1,58 @@
+// What an agent holds of the events of ranks of other nodes (docs/node-loss.md). Pure.
+//
+// A rank's events are one stream of bytes over all its incarnations, and beside it the clock of the last completion test that is known to
+// have found nothing (events.md, the lazy event). Whoever hosts the rank appends to it under the term of that
+// hosting; opening the stream under a newer term gives all of it and refuses the older ones from then on (fencing).
+#pragma once
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/ids.hpp"
+
+namespace hf::core::event_logger {
+
+class Store {
+ public:
+  explicit Store(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
+
+  enum class Verdict {
+    taken,    // the answer is end()
+    refused,  // a newer term exists
+    gap,      // begins behind the end: the sender is broken
+    full,     // nothing was taken: bytes_max
+  };
+  // `promised`: how far the sender has told its rank that events are stable, by an earlier holder perhaps.
+  Verdict on_append(Rank rank, Term term, std::uint64_t position, std::uint64_t promised, TestClock last_failed, Bytes bytes);
+
+  struct Content {
+    bool refused = false;
+    Term term{};                 // of the hosting that appended last
+    bool known = false;          // something was appended or opened here before
+    std::uint64_t promised = 0;  // more than `bytes` holds: events were lost with their holder
+    TestClock last_failed{};
+    Bytes bytes;                 // valid until the next call
+  };
+  // The rank is hosted elsewhere from now on, under this term.
+  Content on_open(Rank rank, Term term);
+
+  std::uint64_t end(Rank rank) const;
+  TestClock last_failed(Rank rank) const;
+  // What hostings before this term appended; the rank's present holder is another.
+  void forget(Rank rank, Term below);
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  struct Stream {
+    Term fence{};  // appends of lower terms are refused
+    Term term{};   // of what is here
+    std::uint64_t promised = 0;
+    TestClock last_failed{};
+    std::vector<std::byte> bytes;
+  };
+  std::uint64_t bytes_max_, bytes_ = 0;
+  std::map<Rank, Stream> streams_;
+};
+
+}  // namespace hf::core::event_logger

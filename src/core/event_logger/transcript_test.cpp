@@ -1,0 +1,190 @@
+// Stories of agents and holders as text: each file in testdata/ is one, see testdata/README.md for the commands.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <sstream>
+
+#include "base/test_transcript.hpp"
+#include "core/event_logger/sender.hpp"
+#include "core/event_logger/store.hpp"
+
+namespace hf::core::event_logger {
+namespace {
+
+// The bytes of a stream are a function of their position and of the term that wrote them, so that a wrong one is seen.
+std::byte byte_at(Term term, std::uint64_t position) { return static_cast<std::byte>(position * 7 + term.value * 31); }
+
+class Story {
+ public:
+  std::string command(const std::string& line) {
+    std::istringstream in(line);
+    std::vector<std::string> w;
+    for (std::string word; in >> word;) w.push_back(word);
+    out_.str("");
+    if (w[0] == "host") host(w);
+    else if (w[0] == "write") write(w);
+    else if (w[0] == "failed") failed_tests(w);
+    else if (w[0] == "holder") holder(w);
+    else if (w[0] == "alone") agent(w[1]).sender.on_no_holder(), tell(w[1]);
+    else if (w[0] == "send") send(w[1], false);
+    else if (w[0] == "exchange") exchange(w[1]);
+    else if (w[0] == "open") open(w);
+    else if (w[0] == "die") agents_.erase(w[1]);
+    else ADD_FAILURE() << "unknown command: " << line;
+    return out_.str();
+  }
+
+ private:
+  struct Agent {
+    Sender sender{64};
+    Store store{256};
+    std::string holder;
+    std::map<Rank, std::vector<std::byte>> written;
+    std::map<Rank, Term> terms;
+    std::map<Rank, TestClock> failed;
+    std::map<Rank, Sender::Extent> told;
+  };
+  Agent& agent(const std::string& name) { return agents_[name]; }
+  static Rank rank_of(const std::string& text) { return Rank{std::stoi(text)}; }
+
+  // host A 1 term 0 [promised 16]: with the bytes of the last `open`, if there was one.
+  void host(const std::vector<std::string>& w) {
+    Agent& a = agent(w[1]);
+    Rank rank = rank_of(w[2]);
+    std::uint64_t promised = w.size() > 6 ? std::stoull(w[6]) : 0;
+    a.terms[rank] = Term{static_cast<std::uint32_t>(std::stoul(w[4]))};
+    a.sender.add(rank, a.terms[rank], {promised, opened_failed_});
+    a.written[rank] = std::exchange(opened_, {});
+    a.told[rank] = {promised, opened_failed_};
+    a.failed[rank] = std::exchange(opened_failed_, {});
+    publish(a, rank);
+  }
+  void write(const std::vector<std::string>& w) {
+    Agent& a = agent(w[1]);
+    Rank rank = rank_of(w[2]);
+    auto& bytes = a.written[rank];
+    for (int i = std::stoi(w[3]); i > 0; --i) bytes.push_back(byte_at(a.terms[rank], bytes.size()));
+    publish(a, rank);
+    tell(w[1]);
+  }
+  void failed_tests(const std::vector<std::string>& w) {
+    Agent& a = agent(w[1]);
+    a.failed[rank_of(w[2])] = TestClock{std::stoull(w[5])};
+    publish(a, rank_of(w[2]));
+    tell(w[1]);
+  }
+  void publish(Agent& a, Rank rank) { a.sender.on_published(rank, {a.written[rank].size(), a.failed[rank]}); }
+  void holder(const std::vector<std::string>& w) {
+    Agent& a = agent(w[1]);
+    a.holder = w[2];
+    agent(w[2]);
+    a.sender.on_connected(Generation{static_cast<std::uint32_t>(std::stoul(w[4]))});
+  }
+  bool send(const std::string& name, bool answer) {
+    Agent& a = agent(name);
+    Sender::Append append;
+    bool any = false;
+    while (a.sender.poll_append(append)) {
+      any = true;
+      out_ << name << " -> " << a.holder << ": rank " << append.rank.value << " term " << append.term.value << " [" << append.position << ", "
+           << append.end << ") promised " << append.promised << failed_to(append.last_failed) << "\n";
+      if (!agents_.contains(a.holder)) continue;
+      Bytes bytes = Bytes(a.written[append.rank]).subspan(append.position, append.end - append.position);
+      Store& store = agent(a.holder).store;
+      auto verdict = store.on_append(append.rank, append.term, append.position, append.promised, append.last_failed, bytes);
+      static const char* words[] = {"taken", "refused", "gap", "full"};
+      out_ << a.holder << ": " << words[static_cast<int>(verdict)] << ", has " << store.end(append.rank) << "\n";
+      if (answer && verdict == Store::Verdict::taken && 
+          !a.sender.on_stable(append.rank, append.term, {store.end(append.rank), store.last_failed(append.rank)})) {
+        out_ << name << ": an answer that cannot be\n";
+      }
+    }
+    tell(name);
+    return any;
+  }
+  void exchange(const std::string& name) {
+    while (send(name, true)) {
+    }
+  }
+  void open(const std::vector<std::string>& w) {
+    Rank rank = rank_of(w[2]);
+    Term term{static_cast<std::uint32_t>(std::stoul(w[4]))};
+    Store::Content content = agent(w[1]).store.on_open(rank, term);
+    opened_.assign(content.bytes.begin(), content.bytes.end());
+    opened_failed_ = content.last_failed;
+    if (content.refused) out_ << "refused\n";
+    else if (!content.known) out_ << "unknown\n";
+    else out_ << content.bytes.size() << " bytes, promised " << content.promised << failed_to(content.last_failed)
+              << (content.promised > content.bytes.size() ? ": lost" : "") << "\n";
+  }
+  void tell(const std::string& name) {
+    Agent& a = agent(name);
+    for (auto& [rank, told] : a.told) {
+      if (told.covers(a.sender.stable(rank))) continue;
+      told = a.sender.stable(rank);
+      out_ << name << ": rank " << rank.value << " is stable to " << told.end << failed_to(told.last_failed) << "\n";
+    }
+    Generation held;
+    if (a.sender.poll_held(held)) out_ << name << ": held, generation " << held.value << "\n";
+  }
+  static std::string failed_to(TestClock clock) { return clock.value ? ", failed tests to " + std::to_string(clock.value) : ""; }
+  std::ostringstream out_;
+  std::map<std::string, Agent> agents_;
+  std::vector<std::byte> opened_;
+  TestClock opened_failed_{};
+};
+
+TEST(EventLogger, Transcripts) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(HOLDFAST_TEST_DATA)) {
+    if (entry.path().extension() != ".txt") continue;
+    ++files;
+    Story story;
+    for (const std::string& failure : run_transcript(entry.path(), [&](const std::string& line) { return story.command(line); })) {
+      ADD_FAILURE() << failure;
+    }
+  }
+  EXPECT_GE(files, 6);
+}
+
+TEST(EventLogger, BytesOfAnOlderTermThatNobodyWasToldAboutAreNoBeginning) {
+  Store store(1024);
+  std::vector<std::byte> old(32, std::byte{1}), now(16, std::byte{2});
+  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, 0, 0, {}, old), Store::Verdict::taken);
+  EXPECT_EQ(store.on_append(Rank{0}, Term{1}, 0, 0, {}, now), Store::Verdict::taken);
+  Store::Content content = store.on_open(Rank{0}, Term{2});
+  ASSERT_EQ(content.bytes.size(), 16u);
+  EXPECT_EQ(content.bytes[0], std::byte{2});
+}
+
+TEST(EventLogger, PartOfAnEventThatWasNotSentWholeGivesWay) {
+  Store store(1024);
+  std::vector<std::byte> old(40, std::byte{1}), now(16, std::byte{2});
+  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, 0, 0, {}, old), Store::Verdict::taken);
+  store.on_open(Rank{0}, Term{1});
+  EXPECT_EQ(store.on_append(Rank{0}, Term{1}, 0, 16, {}, {}), Store::Verdict::taken);
+  EXPECT_EQ(store.end(Rank{0}), 40u);
+  EXPECT_EQ(store.on_append(Rank{0}, Term{1}, 16, 16, {}, now), Store::Verdict::taken);
+  Store::Content content = store.on_open(Rank{0}, Term{1});
+  ASSERT_EQ(content.bytes.size(), 32u);
+  EXPECT_EQ(content.bytes[15], std::byte{1});
+  EXPECT_EQ(content.bytes[16], std::byte{2});
+  EXPECT_EQ(store.bytes(), 32u);
+}
+
+TEST(EventLogger, TheBoundIsOfAllStreamsTogether) {
+  Store store(32);
+  std::vector<std::byte> bytes(24);
+  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, 0, 0, {}, bytes), Store::Verdict::taken);
+  EXPECT_EQ(store.on_append(Rank{1}, Term{0}, 0, 0, {}, bytes), Store::Verdict::full);
+  EXPECT_EQ(store.end(Rank{1}), 0u);
+  store.forget(Rank{0}, Term{0});
+  EXPECT_EQ(store.end(Rank{0}), 24u);
+  store.forget(Rank{0}, Term{1});
+  EXPECT_EQ(store.on_append(Rank{1}, Term{0}, 0, 0, {}, bytes), Store::Verdict::taken);
+  EXPECT_EQ(store.bytes(), 24u);
+}
+
+}  // namespace
+}  // namespace hf::core::event_logger

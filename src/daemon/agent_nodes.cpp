@@ -1,0 +1,137 @@
+// Other nodes: where ranks are hosted, taking over those of a lost agent, and their determinants (docs/node-loss.md).
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/vprotocol/events.hpp"
+#include "daemon/agent.hpp"
+#include "os/clock.hpp"
+
+namespace hf::daemon {
+
+void Agent::set_place(int rank, int agent, int group, std::uint32_t log_base) {
+  if (agent < 0 || agent >= std::ssize(nodes_)) return;
+  hosting_[static_cast<std::size_t>(rank)] = {job_.node_of(rank), agent, group};
+  const wire::NodeEntry& node = nodes_[static_cast<std::size_t>(agent)];
+  board_.set_place(rank, agent, log_base, node.address, node.log_port);
+}
+
+// Fault injection: what the loss of a node, or of its network for a while, is to all others.
+void Agent::on_strike(std::int64_t pause_ns) {
+  auto signal_all = [this](int signal) {
+    for (auto& rank : ranks_) {
+      if (rank->alive()) rank->kill_all(signal);
+    }
+  };
+  if (pause_ns == 0) {
+    signal_all(SIGKILL);
+    ::kill(::getpid(), SIGKILL);
+  }
+  const pid_t agent = ::getpid();
+  const pid_t waker = ::fork();
+  if (waker < 0) return note(fmt::format("cannot be paused: {}", std::strerror(errno)));
+  if (waker == 0) {
+    timespec left{pause_ns / os::second_ns, pause_ns % os::second_ns};
+    while (::nanosleep(&left, &left) != 0) continue;
+    ::kill(agent, SIGCONT);
+    ::_exit(0);
+  }
+  signal_all(SIGSTOP);
+  ::kill(agent, SIGSTOP);
+  signal_all(SIGCONT);
+}
+
+void Agent::on_adopt(Bytes payload) {
+  Adoption adoption;
+  if (!keeper_ || !read_struct(payload, adoption.head)) return on_head_gone();  // not our head
+  for (AdoptedRank rank; std::ssize(adoption.ranks) < adoption.head.rank_count && read_struct(payload, rank);) {
+    if (rank.rank < 0 || rank.rank >= job_.rank_count() || rank.incarnation == 0 || local(rank.rank)) return on_head_gone();
+    adoption.ranks.push_back(rank);
+  }
+  for (std::int32_t place; std::ssize(adoption.places) < adoption.head.place_count && read_struct(payload, place);) {
+    adoption.places.push_back(place);
+  }
+  job_is_mpi_ |= adoption.head.job_is_mpi != 0;
+  adoptions_.push_back(std::move(adoption));
+  if (adoptions_.size() == 1) next_adoption();
+}
+
+void Agent::next_adoption() {
+  if (adoptions_.empty()) return;
+  std::vector<std::pair<Rank, Term>> ranks;
+  for (const AdoptedRank& rank : adoptions_.front().ranks) ranks.emplace_back(Rank{rank.rank}, Term{rank.term});
+  keeper_->fetch(ranks, adoptions_.front().places, [this](std::map<Rank, EventKeeper::Found> found, std::string failure) {
+    adopt(std::move(found), std::move(failure));
+  });
+}
+
+// All at once: ranks that are taken over together are local to each other from their first moment on.
+void Agent::adopt(std::map<Rank, EventKeeper::Found> found, std::string failure) {
+  if (ending_) return;
+  const Adoption& adoption = adoptions_.front();
+  for (const AdoptedRank& rank : adoption.ranks) {
+    if (!failure.empty()) break;
+    if (Result<> done = adopt_one(rank, found[Rank{rank.rank}]); !done) failure = done.error().text;
+  }
+  if (!failure.empty()) return head_->send_bytes(ControlKind::adopt_failed, bytes_of(failure));
+  if (local(0) && local(0)->state == LocalRank::State::idle) input_taken_ = adoption.head.input_taken;
+  for (const AdoptedRank& rank : adoption.ranks) start(*local(rank.rank));
+  head_->send(ControlKind::adopted, Adopted{adoption.head.group});
+  adoptions_.pop_front();
+  next_adoption();
+}
+
+Result<> Agent::adopt_one(const AdoptedRank& adopted, const EventKeeper::Found& found) {
+  const Adopt& head = adoptions_.front().head;
+  if (found.promised > found.bytes.size() || (!found.known && head.all_places == 0)) {
+    return fail(fmt::format("the determinants of rank {} were lost: {} bytes of {} are left", adopted.rank, found.bytes.size(),
+                            found.known ? fmt::format("{}", found.promised) : "an unknown number"));
+  }
+  // A hosting that was cut off may have sent part of an event: nothing depends on it.
+  const Bytes whole = Bytes(found.bytes).first(core::vprotocol::whole_events(found.bytes));
+  const std::uint32_t past = adopted.incarnation - 1;
+  if (Result<> begun = segments_->begin_at(adopted.rank, past, whole, found.last_failed); !begun) return begun;
+  if (Result<> made = make_rank(adopted.rank); !made) return made;
+  local(adopted.rank)->incarnation = adopted.incarnation;
+  set_place(adopted.rank, ticket_.node, head.group, past);
+  keeper_->add_rank(Rank{adopted.rank}, Term{adopted.term}, {whole.size(), found.last_failed});
+  return {};
+}
+
+EventKeeper::Extent Agent::written(Rank rank) {
+  SegmentStore::EventExtent extent = segments_->event_extent(rank.value);
+  return {extent.end, extent.last_failed};
+}
+
+bool Agent::read_events(Rank rank, std::uint64_t position, MutableBytes out) {
+  return segments_->read_events(rank.value, position, out);
+}
+
+void Agent::on_stable(Rank number, const EventKeeper::Extent& extent) {
+  board_.set_stable(number.value, extent.end, extent.last_failed.value);
+  LocalRank* rank = local(number.value);
+  if (!rank) return;
+  if (rank->alive()) ::eventfd_write(rank->doorbell.get(), 1);
+  pass_stable_output(*rank);
+}
+
+void Agent::on_held(Generation generation) { head_->send(ControlKind::held, Held{generation.value}); }
+
+void Agent::on_holder_lost(Generation generation, const std::string& why) {
+  head_->send(ControlKind::holder_lost, Held{generation.value}, bytes_of(why));
+}
+
+// The head has declared this agent lost, and its ranks run elsewhere: what is left here must not go on.
+void Agent::on_fenced(Rank) { on_head_gone(); }
+
+void Agent::on_damaged(Rank rank) {
+  event_failed(*local(rank.value), 1, fmt::format("the event log of rank {} is damaged", rank.value));
+}
+
+void Agent::on_stranger(const std::string& line) { note(line); }
+
+}  // namespace hf::daemon

@@ -1,0 +1,126 @@
+#include "daemon/control_door.hpp"
+
+#include "os/clock.hpp"
+#include "rail/tcp/stream.hpp"
+
+namespace hf::daemon {
+namespace {
+
+constexpr std::int64_t proof_timeout_ms = 2000;
+constexpr std::string_view visitor = "visiting agent", host = "visited agent";
+
+Instant proof_deadline() { return os::later(os::now(), proof_timeout_ms * os::millisecond_ns); }
+
+}  // namespace
+
+ControlDoor::~ControlDoor() {
+  for (const GuestPtr& guest : guests_) loop_.cancel(guest->timer);
+  if (listener_.fd) loop_.remove(listener_.fd.get());
+}
+
+Result<> ControlDoor::open(std::uint32_t address) {
+  Result<os::TcpListener> listener = os::listen_tcp(address);
+  if (!listener) return std::unexpected(listener.error());
+  listener_ = std::move(*listener);
+  loop_.add(listener_.fd.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
+  return {};
+}
+
+void ControlDoor::accept() {
+  while (os::UniqueFd fd = os::accept_tcp(listener_.fd.get())) {
+    auto guest = std::make_shared<Guest>();
+    std::weak_ptr<Guest> weak = guest;
+    guest->channel = std::make_shared<ControlChannel>(
+        loop_, std::move(fd),
+        [this, weak](ControlKind kind, Bytes payload) {
+          if (auto self = weak.lock()) on_answer(self, kind, payload);
+        },
+        [this, weak] {
+          if (auto self = weak.lock()) dismiss(self);
+        });
+    make_nonce(guest->challenge.nonce);
+    guests_.push_back(guest);
+    guest->timer = loop_.at(proof_deadline(), [this, weak] {
+      if (auto self = weak.lock()) dismiss(self);
+    });
+    guest->channel->send(ControlKind::challenge, guest->challenge);
+  }
+}
+
+void ControlDoor::on_answer(const GuestPtr& guest, ControlKind kind, Bytes payload) {
+  Answer answer;
+  if (guest->over) return;
+  if (kind != ControlKind::answer || !read_struct(payload, answer)) return dismiss(guest);
+  std::uint8_t expected[32];
+  make_proof(key_, visitor, answer.node, guest->challenge.nonce, answer.nonce, expected);
+  if (!same_proof(expected, answer.proof)) return dismiss(guest);
+  guest->over = true;
+  loop_.cancel(guest->timer);
+  Confirm confirm;
+  make_proof(key_, host, answer.node, guest->challenge.nonce, answer.nonce, confirm.proof);
+  guest->channel->send(ControlKind::confirm, confirm);
+  guest->channel->set_frame_bytes_max(control_frame_bytes_max);
+  on_guest_(answer.node, guest->channel);
+  forget(guest);
+}
+
+void ControlDoor::dismiss(const GuestPtr& guest) {
+  if (std::exchange(guest->over, true)) return;
+  loop_.cancel(guest->timer);
+  on_stranger_();
+  forget(guest);
+}
+
+// Not from inside one of the channel's own handlers.
+void ControlDoor::forget(const GuestPtr& guest) {
+  guest->timer = loop_.at(os::now(), [this, guest] {
+    guest->timer = 0;
+    guests_.remove(guest);
+  });
+}
+
+ControlVisit::ControlVisit(os::EventLoop& loop, const JobKey& key, int self, std::uint32_t address, std::uint16_t port,
+                           Handlers handlers)
+    : loop_(loop), key_(key), self_(self), handlers_(std::move(handlers)) {
+  os::UniqueFd fd(rail::tcp::dial({address, port}));
+  timer_ = loop_.at(fd ? proof_deadline() : os::now(), [this] {
+    timer_ = 0;
+    fail();
+  });
+  if (!fd) return;
+  channel_ = std::make_unique<ControlChannel>(
+      loop_, std::move(fd), [this](ControlKind kind, Bytes payload) { on_frame(kind, payload); }, [this] { fail(); });
+}
+
+ControlVisit::~ControlVisit() { loop_.cancel(timer_); }
+
+void ControlVisit::fail() {
+  loop_.cancel(timer_);
+  if (!std::exchange(closed_, true)) handlers_.on_close();
+}
+
+void ControlVisit::on_frame(ControlKind kind, Bytes payload) {
+  if (closed_) return;
+  if (open_) return handlers_.on_frame(kind, payload);
+  if (Challenge challenge; !answered_ && kind == ControlKind::challenge && read_struct(payload, challenge)) {
+    answered_ = true;
+    std::memcpy(their_nonce_, challenge.nonce, sizeof their_nonce_);
+    make_nonce(own_nonce_);
+    Answer answer{self_};
+    std::memcpy(answer.nonce, own_nonce_, sizeof own_nonce_);
+    make_proof(key_, visitor, self_, their_nonce_, own_nonce_, answer.proof);
+    return channel_->send(ControlKind::answer, answer);
+  }
+  std::uint8_t expected[32];
+  make_proof(key_, host, self_, their_nonce_, own_nonce_, expected);
+  Confirm confirm;
+  if (!answered_ || kind != ControlKind::confirm || !read_struct(payload, confirm) || !same_proof(expected, confirm.proof)) {
+    return fail();
+  }
+  loop_.cancel(timer_);
+  open_ = true;
+  channel_->set_frame_bytes_max(control_frame_bytes_max);
+  handlers_.on_open();
+}
+
+}  // namespace hf::daemon

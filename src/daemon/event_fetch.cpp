@@ -1,0 +1,105 @@
+// Taking ranks over: their events are asked of all agents that may have them, and the newest hosting's longest stream is the one.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "daemon/event_keeper.hpp"
+#include "os/clock.hpp"
+
+namespace hf::daemon {
+
+void EventKeeper::fetch(const std::vector<std::pair<Rank, Term>>& ranks, const std::vector<int>& places, OnFound on_found) {
+  fetch_ = std::make_shared<Fetch>();
+  fetch_->ranks = ranks;
+  fetch_->on_found = std::move(on_found);
+  for (auto [rank, term] : ranks) fetch_->found[rank];
+  for (int place : places) fetch_->missing[place] = ranks.size();
+  for (int place : places) {
+    if (place != self_) {
+      ask(place);
+      continue;
+    }
+    for (auto [rank, term] : ranks) {
+      auto content = store_.on_open(rank, term);
+      if (!content.refused) take(rank, {content.known, content.term, content.promised, content.last_failed, {content.bytes.begin(), content.bytes.end()}});
+    }
+    fetch_->missing.erase(self_);
+  }
+  // Not from inside the caller.
+  loop_.at(os::now(), [this] { done(self_); });
+}
+
+void EventKeeper::ask(int place) {
+  wire::NodeEntry entry = agents_[place];
+  std::weak_ptr<Fetch> weak = fetch_;
+  auto visit = std::make_unique<ControlVisit>(
+      loop_, key_, self_, entry.address, entry.event_port,
+      ControlVisit::Handlers{
+          [weak, at = fetch_->visits.size()] {
+            auto fetch = weak.lock();
+            if (!fetch) return;
+            for (auto [rank, term] : fetch->ranks) {
+              fetch->visits[at]->channel().send(ControlKind::events_open, EventsName{rank.value, term.value});
+            }
+          },
+          [this, weak, place](ControlKind kind, Bytes payload) {
+            auto fetch = weak.lock();
+            if (!fetch || fetch->over) return;
+            EventsContent content;
+            if (kind == ControlKind::events_content && read_struct(payload, content)) return on_content(place, content, payload);
+            give_up(fmt::format("agent {} says that they have been taken over already", place));
+          },
+          [this, weak, place] {
+            auto fetch = weak.lock();
+            if (fetch && !fetch->over && fetch->missing.contains(place)) {
+              give_up(fmt::format("agent {}, which holds their events, cannot be reached", place));
+            }
+          }});
+  fetch_->visits.push_back(std::move(visit));
+}
+
+void EventKeeper::on_content(int place, const EventsContent& content, Bytes bytes) {
+  Found& coming = fetch_->coming[place][Rank{content.rank}];
+  const bool asked = fetch_->missing.contains(place) &&
+                     std::ranges::any_of(fetch_->ranks, [&](const auto& r) { return r.first.value == content.rank; });
+  if (!asked || content.offset != coming.bytes.size() || bytes.size() > content.total - std::min(content.total, content.offset)) {
+    return give_up(fmt::format("agent {} gives events that were not asked for", place));
+  }
+  coming.known = content.known != 0;
+  coming.term = Term{content.held_term};
+  coming.promised = content.promised;
+  coming.last_failed = TestClock{content.last_failed};
+  coming.bytes.insert(coming.bytes.end(), bytes.begin(), bytes.end());
+  if (coming.bytes.size() < content.total) return;
+  take(Rank{content.rank}, std::move(coming));
+  if (--fetch_->missing[place] == 0) done(place);
+}
+
+void EventKeeper::take(Rank rank, Found found) {
+  Found& best = fetch_->found[rank];
+  const std::uint64_t promised = std::max(best.promised, found.promised);
+  const bool same = best.known && found.known && best.term == found.term;
+  const TestClock last_failed = std::max(best.last_failed, found.last_failed);
+  if (found.known && (!best.known || found.term > best.term || (same && found.bytes.size() > best.bytes.size()))) best = std::move(found);
+  if (same) best.last_failed = last_failed;  // both are of one run
+  best.promised = promised;
+}
+
+void EventKeeper::done(int place) {
+  auto fetch = fetch_;
+  if (!fetch || fetch->over) return;
+  fetch->missing.erase(place);
+  if (!fetch->missing.empty()) return;
+  fetch->over = true;
+  loop_.at(os::now(), [fetch] { fetch->visits.clear(); });
+  fetch->on_found(std::move(fetch->found), {});
+}
+
+void EventKeeper::give_up(const std::string& why) {
+  auto fetch = fetch_;
+  fetch->over = true;
+  loop_.at(os::now(), [fetch] { fetch->visits.clear(); });
+  fetch->on_found({}, why);
+}
+
+}  // namespace hf::daemon

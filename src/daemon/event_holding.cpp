@@ -1,0 +1,73 @@
+// The side of an agent that holds the events of others' ranks.
+#include "daemon/event_keeper.hpp"
+#include "os/clock.hpp"
+
+namespace hf::daemon {
+namespace {
+
+constexpr std::size_t content_bytes_max = 1 << 20;  // a frame
+
+}  // namespace
+
+void EventKeeper::on_guest(ChannelPtr channel) {
+  auto guest = std::make_shared<Guest>();
+  guest->channel = std::move(channel);
+  guests_.push_back(guest);
+  std::weak_ptr<Guest> weak = guest;
+  guest->channel->set_handlers(
+      [this, weak](ControlKind kind, Bytes payload) {
+        if (auto self = weak.lock()) on_guest_frame(self, kind, payload);
+      },
+      [this, weak] {
+        auto self = weak.lock();
+        if (!self) return;
+        self->over = true;
+        loop_.at(os::now(), [this] { std::erase_if(guests_, [](const GuestPtr& g) { return g->over; }); });
+      });
+}
+
+void EventKeeper::on_guest_frame(const GuestPtr& guest, ControlKind kind, Bytes payload) {
+  if (EventsAppend append; kind == ControlKind::events_append && read_struct(payload, append) && append.rank >= 0) {
+    on_append(*guest, append, payload);
+    if (guest->unanswered.size() > 1) return;  // the answer is on its way already
+    std::weak_ptr<Guest> weak = guest;
+    loop_.at(os::now(), [this, weak] {
+      if (auto self = weak.lock()) answer(*self);
+    });
+  } else if (EventsName name; kind == ControlKind::events_open && read_struct(payload, name) && name.rank >= 0) {
+    on_open(*guest, name);
+  }
+}
+
+void EventKeeper::on_append(Guest& guest, const EventsAppend& append, Bytes bytes) {
+  using Verdict = core::event_logger::Store::Verdict;
+  switch (store_.on_append(Rank{append.rank}, Term{append.term}, append.position, append.promised, TestClock{append.last_failed}, bytes)) {
+    case Verdict::taken: guest.unanswered[Rank{append.rank}] = Term{append.term}; return;
+    case Verdict::refused: return guest.channel->send(ControlKind::events_refused, EventsName{append.rank, append.term});
+    case Verdict::gap:
+    case Verdict::full: return guest.channel->send_bytes(ControlKind::events_full);
+  }
+}
+
+// All that one reading of the connection brought is answered at once: the stable vector of the ranks that it was about.
+void EventKeeper::answer(Guest& guest) {
+  std::vector<EventsStable> vector;
+  for (auto [rank, term] : guest.unanswered) {
+    vector.push_back({rank.value, term.value, store_.end(rank), store_.last_failed(rank).value});
+  }
+  guest.unanswered.clear();
+  if (!vector.empty()) guest.channel->send_bytes(ControlKind::events_stable, std::as_bytes(std::span(vector)));
+}
+
+void EventKeeper::on_open(Guest& guest, const EventsName& name) {
+  core::event_logger::Store::Content content = store_.on_open(Rank{name.rank}, Term{name.term});
+  if (content.refused) return guest.channel->send(ControlKind::events_refused, name);
+  EventsContent head{name.rank, name.term, content.term.value, content.known, content.promised, content.last_failed.value, 0, content.bytes.size()};
+  do {
+    Bytes piece = content.bytes.subspan(head.offset, std::min<std::size_t>(content_bytes_max, content.bytes.size() - head.offset));
+    guest.channel->send(ControlKind::events_content, head, piece);
+    head.offset += piece.size();
+  } while (head.offset < content.bytes.size());
+}
+
+}  // namespace hf::daemon

@@ -1,0 +1,132 @@
+// The side of an agent whose ranks' events are kept elsewhere.
+#include "daemon/event_keeper.hpp"
+
+#include <atomic>
+
+#include "os/clock.hpp"
+
+namespace hf::daemon {
+namespace {
+
+constexpr std::uint64_t in_flight_bytes_max = 4 << 20;
+constexpr std::int64_t retry_ms = 20;
+constexpr std::int64_t patience_ns = 400 * os::millisecond_ns;  // without a holder, before the head is asked for another
+
+}  // namespace
+
+EventKeeper::EventKeeper(os::EventLoop& loop, const JobKey& key, int self, std::uint64_t bytes_max, Owner& owner)
+    : loop_(loop),
+      key_(key),
+      self_(self),
+      owner_(owner),
+      door_(
+          loop, key_, [this](int, ChannelPtr channel) { on_guest(std::move(channel)); },
+          [this] { owner_.on_stranger("refused a connection that does not know the job's key"); }),
+      store_(bytes_max),
+      sender_(in_flight_bytes_max) {}
+
+EventKeeper::~EventKeeper() { loop_.cancel(retry_); }
+
+Result<> EventKeeper::open(std::uint32_t address) { return door_.open(address); }
+
+void EventKeeper::add_rank(Rank rank, Term term, const Extent& promised) {
+  ranks_.insert(rank);
+  sender_.add(rank, term, promised);
+  sender_.on_published(rank, owner_.written(rank));
+  if (has_holder_ && holder_ < 0) sender_.on_no_holder();
+  tell(rank);
+  pump();
+}
+
+void EventKeeper::set_holder(int agent, Generation generation) {
+  holder_ = agent;
+  generation_ = generation;
+  has_holder_ = true;
+  told_lost_ = false;
+  lost_at_ = os::now();
+  drop_visit();
+  if (agent >= 0) return visit_holder();
+  sender_.on_no_holder();
+  for (Rank rank : ranks_) tell(rank);
+}
+
+// What an old connection still brings counts no more.
+void EventKeeper::drop_visit() {
+  loop_.cancel(retry_);
+  sender_.on_disconnected();
+  if (!visit_) return;
+  old_visits_.push_back(std::move(visit_));
+  loop_.at(os::now(), [this] { old_visits_.clear(); });
+}
+
+void EventKeeper::visit_holder() {
+  wire::NodeEntry entry = agents_[holder_];
+  const Generation generation = generation_;
+  visit_ = std::make_unique<ControlVisit>(
+      loop_, key_, self_, entry.address, entry.event_port,
+      ControlVisit::Handlers{[this] {
+                               sender_.on_connected(generation_);
+                               pump();
+                             },
+                             [this, generation](ControlKind kind, Bytes payload) {
+                               if (generation == generation_) on_holder_frame(kind, payload);
+                             },
+                             [this, generation] {
+                               if (generation == generation_) on_holder_closed("its connection is lost");
+                             }});
+}
+
+void EventKeeper::on_holder_closed(const std::string& why) {
+  if (lost_at_.value == 0) lost_at_ = os::now();
+  drop_visit();
+  if (os::now().value - lost_at_.value > patience_ns && !std::exchange(told_lost_, true)) owner_.on_holder_lost(generation_, why);
+  retry_ = loop_.at(os::later(os::now(), retry_ms * os::millisecond_ns), [this] {
+    retry_ = 0;
+    if (holder_ >= 0) visit_holder();
+  });
+}
+
+void EventKeeper::on_holder_frame(ControlKind kind, Bytes payload) {
+  if (kind == ControlKind::events_stable) {
+    lost_at_ = {};
+    for (EventsStable stable; read_struct(payload, stable);) {
+      Rank rank{stable.rank};
+      if (!sender_.on_stable(rank, Term{stable.term}, {stable.end, TestClock{stable.last_failed}})) {
+        return on_holder_closed("it answers what was not asked");
+      }
+      tell(rank);
+      // What came while these were on their way. The rank says that it has written something only when it sees nothing on its way.
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+      sender_.on_published(rank, owner_.written(rank));
+    }
+    pump();
+    if (Generation held; sender_.poll_held(held)) owner_.on_held(held);
+  } else if (kind == ControlKind::events_refused) {
+    if (EventsName name; read_struct(payload, name) && ranks_.contains(Rank{name.rank})) owner_.on_fenced(Rank{name.rank});
+  } else if (kind == ControlKind::events_full) {
+    if (!std::exchange(told_lost_, true)) owner_.on_holder_lost(generation_, "its memory for events is full");
+  } else {
+    on_holder_closed("it speaks another protocol");
+  }
+}
+
+void EventKeeper::tell(Rank rank) { owner_.on_stable(rank, sender_.stable(rank)); }
+
+void EventKeeper::look(Rank rank) {
+  if (!ranks_.contains(rank)) return;
+  sender_.on_published(rank, owner_.written(rank));
+  if (has_holder_ && holder_ < 0) return tell(rank);
+  pump();
+}
+
+void EventKeeper::pump() {
+  if (!visit_ || !visit_->open()) return;
+  for (core::event_logger::Sender::Append append; sender_.poll_append(append);) {
+    scratch_.resize(append.end - append.position);
+    if (!owner_.read_events(append.rank, append.position, scratch_)) return owner_.on_damaged(append.rank);
+    EventsAppend head{append.rank.value, append.term.value, append.position, append.promised, append.last_failed.value};
+    visit_->channel().send(ControlKind::events_append, head, scratch_);
+  }
+}
+
+}  // namespace hf::daemon

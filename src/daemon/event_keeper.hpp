@@ -1,0 +1,116 @@
+// An agent's part in keeping determinants where they outlive a node (docs/node-loss.md): it holds those of other agents' ranks, keeps its
+// own ranks' at its holder, and fetches those of ranks that it takes over. One thread, in the agent's loop.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/event_logger/sender.hpp"
+#include "core/event_logger/store.hpp"
+#include "daemon/control_door.hpp"
+
+namespace hf::daemon {
+
+class EventKeeper {
+ public:
+  using Extent = core::event_logger::Sender::Extent;
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    virtual Extent written(Rank rank) = 0;  // by the rank, over all its incarnations
+    virtual bool read_events(Rank rank, std::uint64_t position, MutableBytes out) = 0;
+    virtual void on_stable(Rank rank, const Extent& extent) = 0;
+    virtual void on_held(Generation generation) = 0;
+    virtual void on_holder_lost(Generation generation, const std::string& why) = 0;
+    virtual void on_fenced(Rank rank) = 0;  // the rank is hosted elsewhere under a newer term
+    virtual void on_damaged(Rank rank) = 0;
+    virtual void on_stranger(const std::string& line) = 0;
+  };
+  // What was found of a rank that is taken over.
+  struct Found {
+    bool known = false;   // some agent has heard of it
+    Term term{};          // of the hosting that wrote it
+    std::uint64_t promised = 0;
+    TestClock last_failed{};
+    std::vector<std::byte> bytes;
+  };
+  using OnFound = std::function<void(std::map<Rank, Found> found, std::string failure)>;
+
+  EventKeeper(os::EventLoop& loop, const JobKey& key, int self, std::uint64_t bytes_max, Owner& owner);
+  ~EventKeeper();
+  Result<> open(std::uint32_t address);
+  std::uint16_t port() const { return door_.port(); }
+  void add_agent(int number, wire::NodeEntry entry) { agents_[number] = entry; }
+
+  // ---- for the ranks of this agent
+  void add_rank(Rank rank, Term term, const Extent& promised);
+  void set_holder(int agent, Generation generation);  // -1: no other agent is left
+  void look(Rank rank);  // it has written something
+  Extent stable(Rank rank) const { return sender_.stable(rank); }
+
+  // ---- for ranks that are taken over: asks these agents, and tells `on_found` once
+  void fetch(const std::vector<std::pair<Rank, Term>>& ranks, const std::vector<int>& places, OnFound on_found);
+  void forget(Rank rank, Term below) { store_.forget(rank, below); }
+
+ private:
+  struct Guest {
+    ChannelPtr channel;
+    std::map<Rank, Term> unanswered;
+    bool over = false;
+  };
+  using GuestPtr = std::shared_ptr<Guest>;
+  struct Fetch {
+    std::vector<std::pair<Rank, Term>> ranks;
+    std::map<Rank, Found> found;
+    std::map<int, std::map<Rank, Found>> coming;
+    std::map<int, std::size_t> missing;  // ranks that an agent has not answered for
+    std::vector<std::unique_ptr<ControlVisit>> visits;
+    OnFound on_found;
+    bool over = false;
+  };
+  // event_keeper.cpp
+  void visit_holder();
+  void on_holder_frame(ControlKind kind, Bytes payload);
+  void on_holder_closed(const std::string& why);
+  void drop_visit();
+  void pump();
+  void tell(Rank rank);
+  // event_holding.cpp
+  void on_guest(ChannelPtr channel);
+  void on_guest_frame(const GuestPtr& guest, ControlKind kind, Bytes payload);
+  void on_append(Guest& guest, const EventsAppend& append, Bytes bytes);
+  void on_open(Guest& guest, const EventsName& name);
+  void answer(Guest& guest);
+  // event_fetch.cpp
+  void ask(int place);
+  void on_content(int place, const EventsContent& content, Bytes bytes);
+  void take(Rank rank, Found found);
+  void done(int place);
+  void give_up(const std::string& why);
+
+  os::EventLoop& loop_;
+  const JobKey& key_;
+  int self_;
+  Owner& owner_;
+  ControlDoor door_;
+  core::event_logger::Store store_;
+  core::event_logger::Sender sender_;
+  std::map<int, wire::NodeEntry> agents_;
+  std::set<Rank> ranks_;
+  std::vector<GuestPtr> guests_;
+  int holder_ = -1;
+  Generation generation_{};
+  bool has_holder_ = false;
+  std::unique_ptr<ControlVisit> visit_;
+  std::vector<std::unique_ptr<ControlVisit>> old_visits_;  // destroyed outside their own handlers
+  os::EventLoop::TimerId retry_ = 0;
+  Instant lost_at_{};
+  bool told_lost_ = false;
+  std::shared_ptr<Fetch> fetch_;
+  std::vector<std::byte> scratch_;
+};
+
+}  // namespace hf::daemon

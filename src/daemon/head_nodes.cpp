@@ -1,0 +1,297 @@
+// Nodes that are lost: the head sees it, gives their ranks to a spare agent, and says who keeps whose determinants (docs/node-loss.md).
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "daemon/head.hpp"
+#include "daemon/unprotected.hpp"
+#include "os/clock.hpp"
+#include "os/process.hpp"
+
+namespace hf::daemon {
+namespace {
+
+constexpr std::int64_t beat_ms = 100;
+
+}  // namespace
+
+std::vector<int> Head::ranks_at(int agent) const {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < job_.rank_count(); ++rank) {
+    if (agent_of(rank) == agent) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+std::vector<int> Head::agents_with_ranks() const {
+  std::vector<int> agents;
+  for (int agent = 0; agent < job_.agent_count(); ++agent) {
+    const AgentState& state = states_[static_cast<std::size_t>(agent)];
+    if (!state.gone && !ranks_at(agent).empty()) agents.push_back(agent);
+  }
+  return agents;
+}
+
+// Fault injection: SIGKILL to an agent and its ranks, or SIGSTOP for a time.
+bool Head::strike(int agent, std::int64_t pause_ns) {
+  if (states_[static_cast<std::size_t>(agent)].gone) return false;
+  agents_.channel(agent).send(ControlKind::strike, Strike{pause_ns});
+  return true;
+}
+
+void Head::start_agents() {
+  std::vector<std::uint16_t> machines;
+  for (const std::string& name : machines_) {
+    machines.push_back(static_cast<std::uint16_t>(std::ranges::find(machines_, name) - machines_.begin()));
+  }
+  agents_.send_all_bytes(ControlKind::machines, std::as_bytes(std::span(machines)));
+  agents_.send_all_bytes(ControlKind::nodes, std::as_bytes(std::span(nodes_)));
+  if (job_.keeps_events()) {
+    for (int agent = 0; agent < job_.node_count; ++agent) give_holder(agent, -1);
+  }
+  input_.start();
+  for (AgentState& state : states_) state.heard = os::now();
+  last_beat_ = os::now();
+  if (job_.agent_count() > 1 && job_.protocol != wire::Protocol::none) beat();
+}
+
+void Head::give_input(Bytes bytes) {
+  if (job_.keeps_events()) {
+    if (bytes.empty()) input_kept_.end();
+    else if (Result<> kept = input_kept_.append(bytes); !kept) {
+      output_.say(kept.error().text);
+      return end(1, grace_ms);
+    }
+  }
+  AgentState& state = states_[static_cast<std::size_t>(agent_of(0))];
+  if (!state.gone) agents_.channel(agent_of(0)).send_bytes(bytes.empty() ? ControlKind::input_end : ControlKind::input, bytes);
+}
+
+// Asks every agent for a sign of life. When this process itself was kept from running, nobody is blamed for it.
+void Head::beat() {
+  const Instant now = os::now();
+  const std::int64_t late_ns = now.value - last_beat_.value - beat_ms * os::millisecond_ns;
+  last_beat_ = now;
+  for (int agent = 0; agent < job_.agent_count() && !ending_; ++agent) {
+    AgentState& state = states_[static_cast<std::size_t>(agent)];
+    if (state.gone) continue;
+    if (late_ns > 0) state.heard = Instant{std::min(now.value, state.heard.value + late_ns)};
+    const std::int64_t silent_ms = (now.value - state.heard.value) / os::millisecond_ns;
+    if (silent_ms > options_.node_timeout_ms) {
+      lose_agent(agent, fmt::format("nothing was heard of it for {} ms (--node-timeout)", silent_ms));
+    } else {
+      agents_.channel(agent).send_bytes(ControlKind::ping);
+    }
+  }
+  if (!ending_) beat_ = loop_.at(os::later(now, beat_ms * os::millisecond_ns), [this] { beat(); });
+}
+
+void Head::lose_agent(int agent, const std::string& why) {
+  AgentState& lost = states_[static_cast<std::size_t>(agent)];
+  if (std::exchange(lost.gone, true)) return;
+  ++nodes_gone_;
+  agents_.close(agent);
+  std::vector<int> ranks = ranks_at(agent);
+  if (ending_) {
+    for (int rank : ranks) output_.on_over(rank);
+    return finish_if_over();
+  }
+  const std::string what = fmt::format("node {} is lost: {}", agent, why);
+  for (Hosting& h : hosting_) {
+    if (std::erase(h.places, agent) > 0) h.place_lost = true;
+  }
+  for (int other = 0; other < job_.agent_count(); ++other) {
+    AgentState& state = states_[static_cast<std::size_t>(other)];
+    if (!state.gone && state.holder == agent) give_holder(other, agent);
+  }
+  if (ranks.empty()) return output_.say(what + "; it had no ranks");
+  std::string cannot = why_not_moved(ranks);
+  const auto targets = choose_targets(ranks);
+  if (cannot.empty() && targets.empty()) {
+    cannot = options_.on_node_loss == OnNodeLoss::end     ? "so --on-node-loss end wants it"
+             : options_.on_node_loss == OnNodeLoss::spare ? "there is no spare node left (--spares)"
+                                                          : "there is no other node left";
+  }
+  if (!cannot.empty()) {
+    output_.say(fmt::format("{}; its ranks cannot start again: {}; the job ends", what, cannot));
+    for (int rank : ranks) output_.on_over(rank);
+    return end(1, 0);
+  }
+  std::vector<int> where;
+  for (const auto& [target, some] : targets) where.push_back(target);
+  output_.say(fmt::format("{}; its {} rank{} start{} again on node{} {}", what, ranks.size(), ranks.size() == 1 ? "" : "s",
+                          ranks.size() == 1 ? "s" : "", where.size() == 1 ? "" : "s", fmt::join(where, ", ")));
+  for (int rank : ranks) mark_lost(rank);
+  for (const auto& [target, some] : targets) move_ranks(some, target);
+}
+
+std::string Head::why_not_moved(const std::vector<int>& ranks) const {
+  if (job_.protocol == wire::Protocol::none) return "protocol none keeps nothing";
+  if (!job_.keeps_events()) return "log level process keeps nothing that outlives a node (--log-level node)";
+  if (!mpi_job_announced_) return "no rank had called MPI_Init";
+  for (int rank : ranks) {
+    const auto& reason = rank_unprotected_[static_cast<std::size_t>(rank)];
+    if (reason) return fmt::format("rank {} was unprotected: {}", rank, why_unprotected(*reason));
+  }
+  return {};
+}
+
+// The incarnation that was there is dead for all; it may have been followed by others that nobody has heard of.
+void Head::mark_lost(int rank) {
+  Hosting& h = hosting(rank);
+  Event died{EventKind::died, rank, h.incarnation, 0, os::now().value, SIGKILL};
+  timeline_.on_event(died, {});
+  if (rank_over_[static_cast<std::size_t>(rank)]) {
+    rank_over_[static_cast<std::size_t>(rank)] = false;
+    --ranks_over_;  // a peer may need its log
+    kills_.on_rank_again(rank);
+  }
+  BoardChange change{rank, h.incarnation, wire::RankState::dead};
+  agents_.send_all(ControlKind::board, change);
+}
+
+int Head::choose_spare() const {
+  for (int agent = job_.node_count; agent < job_.agent_count(); ++agent) {
+    const AgentState& state = states_[static_cast<std::size_t>(agent)];
+    if (!state.gone && ranks_at(agent).empty()) return agent;
+  }
+  return -1;
+}
+
+// All to one spare, or each to the living agent that has the fewest.
+std::map<int, std::vector<int>> Head::choose_targets(const std::vector<int>& ranks) const {
+  if (options_.on_node_loss == OnNodeLoss::end) return {};
+  if (int spare = choose_spare(); spare >= 0) return {{spare, ranks}};
+  if (options_.on_node_loss == OnNodeLoss::spare) return {};
+  std::map<int, std::vector<int>> targets;
+  std::vector<std::size_t> load(states_.size());
+  for (int agent = 0; agent < job_.agent_count(); ++agent) load[static_cast<std::size_t>(agent)] = ranks_at(agent).size();
+  for (int rank : ranks) {
+    int best = -1;
+    for (int agent = 0; agent < job_.agent_count(); ++agent) {
+      if (states_[static_cast<std::size_t>(agent)].gone) continue;
+      if (best < 0 || load[static_cast<std::size_t>(agent)] < load[static_cast<std::size_t>(best)]) best = agent;
+    }
+    if (best < 0) return {};
+    ++load[static_cast<std::size_t>(best)];
+    targets[best].push_back(rank);
+  }
+  return targets;
+}
+
+void Head::move_ranks(const std::vector<int>& ranks, int to) {
+  std::vector<int> places;
+  Adopt adopt{.rank_count = static_cast<std::int32_t>(ranks.size()), .all_places = 1, .job_is_mpi = mpi_job_announced_, .input_taken = input_taken_,
+              .group = groups_++};
+  std::vector<AdoptedRank> adopted;
+  for (int rank : ranks) {
+    Hosting& h = hosting(rank);
+    h.agent = to;
+    h.incarnation += static_cast<std::uint32_t>(job_.restarts_max) + 2;
+    h.log_base = h.incarnation - 1;
+    h.group = adopt.group;
+    h.moving = true;
+    adopted.push_back({rank, h.incarnation, ++h.term});
+    if (h.place_lost) adopt.all_places = 0;
+    for (int place : h.places) {
+      if (std::ranges::find(places, place) == places.end()) places.push_back(place);
+    }
+  }
+  adopt.place_count = static_cast<std::int32_t>(places.size());
+  std::vector<std::byte> body;
+  ByteWriter out(body);
+  out.put(adopt);
+  for (const AdoptedRank& rank : adopted) out.put(rank);
+  for (int place : places) out.put(std::int32_t{place});
+  ControlChannel& channel = agents_.channel(to);
+  channel.send_bytes(ControlKind::adopt, body);
+  AgentState& state = states_[static_cast<std::size_t>(to)];
+  if (state.holder < 0) give_holder(to, -1);
+  for (int rank : ranks) {
+    if (state.holder >= 0 && std::ranges::find(hosting(rank).places, state.holder) == hosting(rank).places.end()) {
+      hosting(rank).places.push_back(state.holder);
+    }
+  }
+  if (std::ranges::find(ranks, 0) != ranks.end()) give_all_input(channel);
+}
+
+void Head::give_all_input(ControlChannel& channel) {
+  std::vector<std::byte> input(64 << 10);
+  for (std::uint64_t at = 0; at < input_kept_.size();) {
+    ssize_t n = ::pread(input_kept_.fd(), input.data(), input.size(), static_cast<off_t>(at));
+    if (n <= 0) {
+      output_.say("what was given on standard input cannot be read again");
+      return end(1, grace_ms);
+    }
+    channel.send_bytes(ControlKind::input, Bytes(input).first(static_cast<std::size_t>(n)));
+    at += static_cast<std::uint64_t>(n);
+  }
+  if (input_kept_.ended()) channel.send_bytes(ControlKind::input_end);
+}
+
+// The next living agent in the ring of all.
+int Head::choose_holder(int agent, int not_this) const {
+  const int n = job_.agent_count();
+  for (int step = 1; step < n; ++step) {
+    int other = (agent + step) % n;
+    if (other != not_this && !states_[static_cast<std::size_t>(other)].gone) return other;
+  }
+  return -1;
+}
+
+void Head::give_holder(int agent, int not_this) {
+  AgentState& state = states_[static_cast<std::size_t>(agent)];
+  state.holder = choose_holder(agent, not_this);
+  ++state.generation;
+  agents_.channel(agent).send(ControlKind::holder, Holder{state.holder, state.generation});
+  const std::vector<int> ranks = ranks_at(agent);
+  for (int rank : ranks) {
+    Hosting& h = hosting(rank);
+    if (state.holder < 0) h.place_lost = true;
+    else if (std::ranges::find(h.places, state.holder) == h.places.end()) h.places.push_back(state.holder);
+  }
+  if (state.holder < 0 && !ranks.empty()) {
+    output_.say(fmt::format("the determinants of node {} are on that node alone from now on: no other node is left to hold them", agent));
+  }
+}
+
+// Whoever had its ranks' determinants before need not keep them.
+void Head::on_held(int agent, Bytes payload) {
+  Held held;
+  AgentState& state = states_[static_cast<std::size_t>(agent)];
+  if (!read_struct(payload, held) || held.generation != state.generation || state.holder < 0) return;
+  for (int rank : ranks_at(agent)) {
+    Hosting& h = hosting(rank);
+    if (h.moving) continue;  // said before it was there
+    h.place_lost = false;
+    for (int place : std::exchange(h.places, {state.holder})) {
+      if (place == state.holder || states_[static_cast<std::size_t>(place)].gone) continue;
+      agents_.channel(place).send(ControlKind::forget_events, EventsName{rank, h.term});
+    }
+  }
+}
+
+void Head::on_adopted(Bytes payload) {
+  Adopted adopted;
+  if (!read_struct(payload, adopted)) return;
+  for (Hosting& h : hosting_) {
+    if (h.group == adopted.group) h.moving = false;
+  }
+}
+
+void Head::on_holder_lost(int agent, Bytes payload) {
+  Held lost;
+  AgentState& state = states_[static_cast<std::size_t>(agent)];
+  if (!read_struct(payload, lost) || lost.generation != state.generation || ending_) return;
+  output_.say(fmt::format("node {} keeps its determinants elsewhere from now on: node {}: {}", agent, state.holder, text_of(payload)));
+  give_holder(agent, state.holder);
+}
+
+void Head::on_adopt_failed(int agent, Bytes text) {
+  output_.say(fmt::format("the lost ranks cannot start again on node {}: {}; the job ends", agent, text_of(text)));
+  end(1, 0);
+}
+
+}  // namespace hf::daemon

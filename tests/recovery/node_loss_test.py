@@ -1,0 +1,171 @@
+"""Loss of nodes, story by story (docs/node-loss.md): what the survivors have, what was printed, how long it took, what is left behind.
+
+    node_loss_test.py BUILD ORDERS
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import json
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from timing import best_of_three  # noqa: E402
+
+BUILD, ORDERS = (Path(sys.argv.pop(1)).resolve() for _ in range(2))
+
+
+def digest_of(output, lines=()):
+    """What the ranks must have in the end, from the orders that rank 0 printed."""
+    digest = told = 14695981039346656037
+    rounds = re.findall(r"^round (\d+):((?: \d+)*)$", output, re.M)
+    for expected, (number, sources) in enumerate(rounds):
+        if int(number) != expected:
+            raise AssertionError(f"round {number} printed where {expected} was due")
+        values = [int(s) for s in sources.split()]
+        if expected < len(lines):
+            values += list(lines[expected])
+        for value in values:
+            digest = ((digest ^ value) * 1099511628211) & (2**64 - 1)
+        told = ((told ^ digest) * 1099511628211) & (2**64 - 1)
+    return f"{told:016x}"
+
+
+class NodeLoss(unittest.TestCase):
+    maxDiff = None
+
+    def run_orders(self, ranks, nodes, spares, *inject, rounds=150, microseconds=2000, options=(), stdin=b"", early=False, expect=0):
+        self.marker = f"node-loss-{os.getpid()}-{time.monotonic_ns()}"
+        with tempfile.TemporaryDirectory() as directory:
+            report = Path(directory) / "report.json"
+            command = [BUILD / "bin/holdfast", "run", "-n", ranks, "--nodes", nodes, "--spares", spares, "--report", report, *options]
+            for words in inject:
+                command += ["--inject", words]
+            command += [ORDERS, rounds, microseconds, *(["stdin"] if stdin else ["early"] if early else [])]
+            done = subprocess.run([str(w) for w in command], input=stdin, capture_output=True, timeout=60,
+                                  env={**os.environ, "NODE_LOSS_TEST": self.marker})
+            self.report = json.loads(report.read_text()) if report.exists() else {}
+        self.out, self.err = done.stdout.decode(), done.stderr.decode()
+        self.assertEqual(done.returncode, expect, self.err)
+        self.expect_nothing_left()
+        if expect == 0:
+            self.expect_orders(ranks, rounds, stdin.splitlines(keepends=True), early)
+        return done
+
+    def expect_orders(self, ranks, rounds, lines, early):
+        self.assertEqual(len(re.findall(r"^round ", self.out, re.M)), rounds)
+        digests = re.findall(r"^rank (\d+) digest (\w+)$", self.out, re.M)
+        self.assertEqual(sorted(int(r) for r, _ in digests), list(range(ranks)))
+        for rank, digest in digests:
+            whole = not early or int(rank) < ranks // 2
+            seen = self.out if whole else re.sub(rf"^round {rounds // 2}:.*", "", self.out, flags=re.M | re.S)
+            self.assertEqual(digest, digest_of(seen, lines), f"rank {rank} has another order than was printed")
+
+    def expect_nothing_left(self):
+        def left():
+            found = []
+            for entry in Path("/proc").iterdir():
+                try:
+                    if entry.name.isdigit() and self.marker.encode() in (entry / "environ").read_bytes():
+                        found.append(entry.name)
+                except OSError:
+                    pass
+            return found
+        deadline = time.monotonic() + 10
+        while left():
+            self.assertLess(time.monotonic(), deadline, f"processes {left()} are left behind")
+            time.sleep(0.02)
+
+    def restarted_after(self):
+        """Seconds from the loss, as the head saw it, to the last of its ranks running again."""
+        return max(f["restarted_after_s"] for f in self.report["failures"])
+
+    def test_a_node(self):
+        for node in (0, 1, 2):
+            with self.subTest(node=node):
+                self.run_orders(5, 3, 1, f"node:{node},at=150ms")
+                self.assertRegex(self.err, rf"node {node} is lost: its connection ended; its \d ranks? starts? again on node 3")
+
+    @best_of_three
+    def test_time_when_the_connection_ends(self):
+        self.run_orders(4, 2, 1, "node:1,at=100ms")
+        self.assertLess(self.restarted_after(), 0.2)
+
+    @best_of_three
+    def test_a_node_that_is_silent_and_comes_back(self):
+        self.run_orders(4, 2, 1, "pause:node=1,at=100ms,for=2s", rounds=300, microseconds=10000)
+        self.assertRegex(self.err, r"node 1 is lost: nothing was heard of it for \d+ ms")
+        self.assertLess(self.restarted_after() + int(re.search(r"for (\d+) ms", self.err)[1]) / 1000, 1.5)
+
+    def test_a_short_silence_is_no_loss(self):
+        self.run_orders(4, 2, 1, "pause:node=1,at=100ms,for=300ms")
+        self.assertNotIn("is lost", self.err)
+
+    def test_two_nodes_at_once(self):
+        self.run_orders(4, 4, 2, "node:0,at=150ms", "node:2,at=150ms")
+        self.assertEqual(self.err.count("is lost"), 2)
+
+    def test_one_node_after_the_other_and_the_spare(self):
+        self.run_orders(4, 2, 3, "node:1,at=100ms", "node:2,at=400ms", "node:0,at=700ms", rounds=400)
+        self.assertEqual(self.err.count("is lost"), 3)
+
+    def test_the_spare_while_it_takes_over(self):
+        for after_us in (100, 1000, 2000, 4000, 8000, 15000, 30000):
+            with self.subTest(after_us=after_us):
+                self.run_orders(4, 3, 2, "node:0,at=150ms", f"node:3,at={150000 + after_us}us")
+
+    def test_the_node_that_holds_the_events(self):
+        # Node 1 holds those of node 0. Much later node 0 is lost too: another has them by then.
+        self.run_orders(4, 4, 2, "node:1,at=100ms", "node:0,at=500ms", rounds=300)
+        self.assertEqual(self.err.count("is lost"), 2)
+
+    def test_a_node_and_the_one_that_holds_its_events(self):
+        done = self.run_orders(4, 4, 2, "node:0,at=150ms", "node:1,at=150ms", expect=1)
+        self.assertRegex(self.err, r"the determinants of rank 0 were lost|cannot start again")
+        self.assertIn("the job ends", self.err)
+        self.assertNotEqual(done.returncode, 0)
+
+    def test_no_spare_is_left(self):
+        self.run_orders(4, 2, 0, "node:1,at=100ms", options=("--on-node-loss", "spare"), expect=1)
+        self.assertIn("its ranks cannot start again: there is no spare node left (--spares); the job ends", self.err)
+        self.run_orders(4, 3, 1, "node:1,at=100ms", options=("--on-node-loss", "end"), expect=1)
+        self.assertIn("its ranks cannot start again: so --on-node-loss end wants it; the job ends", self.err)
+
+    def test_spread_over_the_others(self):
+        self.run_orders(6, 3, 0, "node:1,at=100ms", "kill:rank=2,at=200ms", "kill:rank=0,at=250ms", rounds=300)
+        self.assertIn("its 2 ranks start again on nodes 0, 2", self.err)
+        self.run_orders(6, 4, 0, "node:1,at=100ms", "node:3,at=250ms", rounds=300)
+        self.assertEqual(self.err.count("is lost"), 2)
+
+    def test_down_to_one_node(self):
+        self.run_orders(4, 3, 0, "node:1,at=100ms", "node:2,at=300ms", rounds=300)
+        self.assertIn("no other node is left to hold them", self.err)
+        self.run_orders(4, 2, 0, "node:1,at=100ms", "node:0,at=300ms", rounds=300, expect=1)
+        self.assertIn("there is no other node left", self.err)
+
+    def test_a_spare_that_was_not_needed(self):
+        self.run_orders(4, 2, 1, "node:2,at=100ms")
+        self.assertIn("node 2 is lost: its connection ended; it had no ranks", self.err)
+
+    def test_standard_input(self):
+        lines = "".join(f"line {i} of what was given\n" for i in range(5000)).encode()
+        self.run_orders(3, 2, 1, "node:0,at=150ms", stdin=lines)
+
+    def test_ranks_that_die_alone_before_and_after(self):
+        self.run_orders(4, 2, 1, "kill:rank=2,at=80ms", "node:1,at=150ms", "kill:rank=2,at=300ms", "kill:rank=0,at=350ms", rounds=300)
+        self.assertGreaterEqual(len(self.report["failures"]), 5)
+
+    def test_a_node_whose_ranks_have_finished(self):
+        # Ranks 2 and 3 leave after 150 ms. Rank 1, killed later, takes nothing of them, but rank 0 does.
+        self.run_orders(4, 2, 1, "node:1,at=300ms", "kill:rank=0,at=350ms", rounds=200, early=True)
+        self.assertIn("node 1 is lost", self.err)
+        self.run_orders(4, 2, 2, "node:1,at=300ms", "node:0,at=500ms", rounds=200, early=True)
+        self.assertEqual(self.err.count("is lost"), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
