@@ -133,7 +133,8 @@ bool decode(Bytes bytes, Job& job) {
     job.injections.push_back(std::move(injection));
   }
   const bool on_nodes = std::ranges::all_of(job.node_of_rank, [&](int node) { return node >= 0 && node < job.node_count; });
-  return in.ok() && in.left() == 0 && on_nodes && job.node_count >= 1 && job.node_count <= std::ssize(job.nodes);
+  const bool named = job.node_count >= 1 && job.spare_count >= 0 && std::ssize(job.nodes) - job.node_count == job.spare_count;
+  return in.ok() && in.left() == 0 && on_nodes && named;
 }
 
 }  // namespace hf::daemon

@@ -10,6 +10,7 @@ Job make_job() {
   job.programs.push_back({2, "/bin/a", {"a", "x"}, {"A=1"}, "/tmp"});
   job.programs.push_back({3, "/bin/b", {"b"}, {}, "/"});
   job.node_count = 2;
+  job.spare_count = 1;
   job.nodes = {{"one"}, {"two"}, {"three"}};
   job.node_of_rank = {0, 1, 0, 1, 0};
   job.bind_to = BindTo::socket;
@@ -55,9 +56,11 @@ TEST(Job, DamagedBytesAreRefused) {
     job.node_of_rank[3] = node;
     EXPECT_FALSE(decode(encoded(job), out));
   }
-  Job more = make_job(), out;
-  more.node_count = 4;
-  EXPECT_FALSE(decode(encoded(more), out));
+  for (int spares : {0, 2, -1}) {
+    Job job = make_job(), out;
+    job.spare_count = spares;
+    EXPECT_FALSE(decode(encoded(job), out));
+  }
 }
 
 }  // namespace

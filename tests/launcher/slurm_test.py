@@ -78,6 +78,12 @@ class Run(Slurm):
                              "finalize", 0, out=quiet)
         self.assertIn("SIGKILL", self.err)
 
+    def test_a_node_is_lost(self):
+        quiet = self.run_job("-n", 4, PROGRAM, "compute", 1).stdout.decode()
+        for words, more, to in ((("-N3", "-n6"), ("--spares", 1), "node 2"), (("-N2", "-n4"), (), "")):
+            self.expect_in_slurm(0, *self.salloc(*words, "--ntasks-per-node=2"), "-n", 4, *more, "--inject", "node:1,at=300ms", PROGRAM,
+                                 "compute", 1, out=quiet, err=f"node 1 is lost: .*start again on {to}")
+
     def test_what_fails_is_said(self):
         self.expect_in_slurm(1, *self.salloc("-N2", "-n2"), "-n", 2, "--remote-path", "/no/such/holdfast", "true",
                              err="host n[01]: /no/such/holdfast cannot be run there")

@@ -39,12 +39,18 @@ class Ssh(Case):
         self.assertEqual([(rank, host) for rank, _, _, host in self.places()], [("0", "n2"), ("1", "n1"), ("2", "n1")])
 
     def test_a_message_passes_and_the_dead_come_back(self):
-        if not PROGRAM:
-            self.skipTest("no MPI program was given")
         quiet = self.run_job("-n", 4, PROGRAM, "finalize", 0).stdout
         for options in ([], ["--map-by", "node"], ["--inject", "kill:rank=1,call=9;kill:rank=2,call=12"]):
             with self.subTest(options=options):
                 self.expect(0, *self.on("n1:2,n2:2", "-n", 4, *options), PROGRAM, "finalize", 0, out=quiet.decode())
+
+    def test_a_host_is_lost(self):
+        """Its ranks go to the spare host, or to the others."""
+        quiet = self.run_job("-n", 4, PROGRAM, "compute", 1).stdout.decode()
+        for hosts, more, to in (("n1:2,n2:2,n3:2", ["--spares", 1], "node 2"), ("n1:2,n2:2", [], "")):
+            with self.subTest(hosts=hosts):
+                self.expect(0, *self.on(hosts, "-n", 4, *more, "--inject", "node:1,at=300ms"), PROGRAM, "compute", 1, out=quiet,
+                            err=f"node 1 is lost: .*start again on {to}")
 
     def test_more_ranks_than_slots(self):
         self.expect(2, *self.on("n1:2,n2", "-n", 4), "true", err="4 ranks, but only 3 slots.*--oversubscribe")
@@ -162,11 +168,11 @@ if __name__ == "__main__":
     if sshd.missing():
         print(f"skipped: {sshd.missing()} (sh tools/setup.sh)")
         sys.exit(77)
-    PROGRAM = sys.argv.pop(sys.argv.index("--program") + 1) if "--program" in sys.argv else None
-    if PROGRAM:
-        sys.argv.remove("--program")
+    at = sys.argv.index("--program")
+    PROGRAM = sys.argv[at + 1]
+    del sys.argv[at:at + 2]
     with tempfile.TemporaryDirectory(prefix="holdfast-ssh-") as DIRECTORY:
-        HOSTS = sshd.Hosts(DIRECTORY, ["n1", "n2"])
+        HOSTS = sshd.Hosts(DIRECTORY, ["n1", "n2", "n3"])
         try:
             harness.main()
         finally:
