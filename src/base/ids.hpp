@@ -30,9 +30,12 @@ using RequestNumber = Strong<struct RequestNumberName, std::uint64_t>;  // n-th 
 using TestClock = Strong<struct TestClockName, std::uint64_t>;     // n-th non-deterministic completion test, from 1
 using CallNumber = Strong<struct CallNumberName, std::uint64_t>;   // n-th MPI call of the program, from 1
 using StreamPosition = Strong<struct StreamPositionName, std::uint64_t>;  // byte offset in a log stream
+using ViewVersion = Strong<struct ViewVersionName, std::uint32_t>;  // n-th decision of the head about who is dead, from 1; 0: none
+using ControlSequence = Strong<struct ControlSequenceName, std::uint64_t>;  // n-th message of one stream of the agents' tree, from 0
 using Instant = Strong<struct InstantName, std::int64_t>;          // nanoseconds of the monotonic clock
 
 inline constexpr Rank any_rank{-1};
+inline constexpr NodeId head_node{-1};  // the head among the agents
 inline constexpr MessageTag any_tag{INT32_MIN};
 
 }  // namespace hf
