@@ -1,4 +1,4 @@
-#include "checker.hpp"
+#include "sim/checker.hpp"
 
 #include <fmt/format.h>
 
@@ -50,6 +50,10 @@ void Checker::on_ended(NodeId agent, bool fenced) {
   if (fenced && !a.declared) violation(fmt::format("agent {} ended as if declared dead, and was not", agent.value));
   if (!fenced && !a.excused) violation(fmt::format("agent {} ended, cut off, and was not", agent.value));
   a.dead = true;
+}
+
+void Checker::on_heard_dead(NodeId at, NodeId dead) {
+  violation(fmt::format("agent {} took a frame of agent {}, which it knew to be dead", at.value, dead.value));
 }
 
 std::string Checker::missing() {

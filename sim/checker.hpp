@@ -26,6 +26,7 @@ class Checker {
   void on_delivery_at_head(NodeId source, std::uint64_t message);
   void on_declared(NodeId agent);
   void on_ended(NodeId agent, bool fenced);
+  void on_heard_dead(NodeId at, NodeId dead);
   void on_unsettled(const std::string& what) { violation("not settled: " + what); }
 
   bool is_living(NodeId agent) const { return !of(agent).dead; }

@@ -1,6 +1,6 @@
 // World: what is done to the agents.
 #include "base/check.hpp"
-#include "world.hpp"
+#include "sim/world.hpp"
 
 namespace hf::sim {
 namespace {
@@ -38,6 +38,7 @@ void World::plan_faults() {
   plan(scenario_.stop, -1, [this] { stop(draw_victim(), 2000 * millisecond, true); });
   plan(scenario_.hiccup, -1, [this] { stop(draw_victim(), 250 * millisecond, false); });
   plan(scenario_.lose_connections, -1, [this] { lose_connection(draw_victim()); });
+  plan(scenario_.stop_head ? 1 : 0, -1, [this] { stop(head_node, 2000 * millisecond, false); });
   plan(scenario_.partitions, -1, [this] { cut_subtree(); });
   faults_planned_ = true;
 }

@@ -1,4 +1,4 @@
-#include "host.hpp"
+#include "sim/host.hpp"
 
 #include "base/check.hpp"
 
@@ -16,7 +16,9 @@ Host::Host(const CoreOptions& options, NodeId self, Instant now, const Handlers&
 void Host::on_frame(Instant now, const Frame& frame) {
   auto decoded = wire::decode_tree_frame(frame.bytes, options_.agents);
   HF_CHECK(decoded);
+  bool known_dead = !membership_.shape().is_alive(frame.from);
   auto verdict = membership_.on_frame(now, frame.from, *decoded);
+  if (known_dead && verdict != Membership::Verdict::refused) handlers_.on_heard_dead(self_, frame.from);
   if (verdict == Membership::Verdict::items) tree_.on_items(now, frame.from, decoded->items);
   drain(now, frame.depth);
 }
@@ -39,7 +41,10 @@ void Host::drain(Instant now, int depth) {
     handlers_.on_view(self_, event.dead, depth);
   }
   for (core::tree::Transmit transmit; membership_.poll_transmit(transmit);) send(std::move(transmit), depth);
-  for (core::tree::Transmit transmit; tree_.poll_transmit(transmit);) send(std::move(transmit), depth);
+  // What waits for its frame to leave keeps the length of its chain.
+  unsent_depth_ = std::max(unsent_depth_, depth);
+  for (core::tree::Transmit transmit; tree_.poll_transmit(now, transmit);) send(std::move(transmit), unsent_depth_);
+  if (!tree_.has_unsent()) unsent_depth_ = 0;
   for (core::tree::Delivery delivery; tree_.poll_delivery(delivery);) handlers_.on_delivery(self_, delivery, depth);
 }
 

@@ -9,7 +9,7 @@
 
 #include "core/membership/membership.hpp"
 #include "core/tree/tree.hpp"
-#include "network.hpp"
+#include "sim/network.hpp"
 
 namespace hf::sim {
 
@@ -30,6 +30,7 @@ class Host {
     std::function<void(NodeId at, const core::tree::Delivery&, int depth)> on_delivery;
     std::function<void(NodeId at, const std::vector<NodeId>& dead, int depth)> on_view;
     std::function<void(NodeId at, core::membership::EndReason)> on_ended;
+    std::function<void(NodeId at, NodeId dead)> on_heard_dead;  // a frame was taken of an agent that it knows to be dead
   };
   Host(const CoreOptions& options, NodeId self, Instant now, const Handlers& handlers);
 
@@ -54,6 +55,7 @@ class Host {
   core::membership::Membership membership_;
   core::tree::Tree tree_;
   Traffic traffic_;
+  int unsent_depth_ = 0;
 };
 
 }  // namespace hf::sim

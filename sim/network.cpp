@@ -1,4 +1,4 @@
-#include "network.hpp"
+#include "sim/network.hpp"
 
 namespace hf::sim {
 

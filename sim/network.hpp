@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "events.hpp"
+#include "sim/events.hpp"
 
 namespace hf::sim {
 

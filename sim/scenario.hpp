@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "host.hpp"
+#include "sim/host.hpp"
 
 namespace hf::sim {
 
@@ -17,6 +17,7 @@ struct Scenario {
   bool at_once = false;        // all in the same instant; else within half a second
   int stop = 0;                // processes that are stopped for two seconds and continued
   int hiccup = 0;              // stopped for a quarter of a second: nobody may take them for dead
+  bool stop_head = false;      // the head too is stopped for two seconds
   int partitions = 0;          // 0 or 1: a subtree is cut off for three seconds
   int lose_connections = 0;    // between an agent and its parent
   bool busy = false;           // every timer is late by up to a fifth of a second, on all nodes

@@ -1,7 +1,7 @@
 // World: what the applications at head and agents post, and when a run is over.
 #include <fmt/format.h>
 
-#include "world.hpp"
+#include "sim/world.hpp"
 
 namespace hf::sim {
 namespace {
@@ -25,8 +25,20 @@ void World::tick() {
 }
 
 void World::post_some() {
-  Host& head = *seat(head_node).host;
   Instant now = events_.now();
+  if (!seat(head_node).stopped) post_at_head(now);
+  for (int i = 0; i < 5; ++i) {
+    NodeId from = any_agent();
+    Seat& s = seat(from);
+    if (s.gone || s.stopped || !s.host->tree().post_up(now, payload(next_message_))) continue;
+    checker_.on_post_up(from, next_message_++);
+    s.host->drain(now, 0);
+    plan_wake(from);
+  }
+}
+
+void World::post_at_head(Instant now) {
+  Host& head = *seat(head_node).host;
   if (draw(3) == 0 && head.tree().post_all(now, payload(next_message_))) checker_.on_post_all(next_message_++);
   for (int i = 0; i < 3; ++i) {
     NodeId to = any_agent();
@@ -38,14 +50,6 @@ void World::post_some() {
   if (draw(10) == 0 && head.tree().post_all(now, payload(next_message_))) checker_.on_post_all(next_message_++);
   head.drain(now, 0);
   plan_wake(head_node);
-  for (int i = 0; i < 5; ++i) {
-    NodeId from = any_agent();
-    Seat& s = seat(from);
-    if (s.gone || s.stopped || !s.host->tree().post_up(now, payload(next_message_))) continue;
-    checker_.on_post_up(from, next_message_++);
-    s.host->drain(now, 0);
-    plan_wake(from);
-  }
 }
 
 // Two phases: faults with messages, then nothing but what is left to heal, which must end.

@@ -1,4 +1,4 @@
-#include "world.hpp"
+#include "sim/world.hpp"
 
 #include <fmt/format.h>
 
@@ -31,7 +31,8 @@ World::World(const Scenario& scenario)
       handlers_{[this](Frame frame) { network_.send(std::move(frame)); },
                 [this](NodeId at, const core::tree::Delivery& delivery, int depth) { on_delivery(at, delivery, depth); },
                 [this](NodeId at, const std::vector<NodeId>& dead, int depth) { on_view(at, dead, depth); },
-                [this](NodeId at, core::membership::EndReason reason) { on_ended(at, reason); }},
+                [this](NodeId at, core::membership::EndReason reason) { on_ended(at, reason); },
+                [this](NodeId at, NodeId dead) { checker_.on_heard_dead(at, dead); }},
       seats_(static_cast<std::size_t>(scenario.cores.agents) + 1) {}
 
 Outcome World::run() {

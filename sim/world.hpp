@@ -6,8 +6,8 @@
 #include <random>
 #include <set>
 
-#include "checker.hpp"
-#include "scenario.hpp"
+#include "sim/checker.hpp"
+#include "sim/scenario.hpp"
 
 namespace hf::sim {
 
@@ -51,6 +51,7 @@ class World : private NetworkUser {
   // ---- traffic.cpp
   void tick();
   void post_some();
+  void post_at_head(Instant now);
   void settle();
   std::vector<std::byte> payload(std::uint64_t message);
 

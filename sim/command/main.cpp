@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "scenario.hpp"
+#include "sim/scenario.hpp"
 
 namespace {
 
@@ -21,6 +21,7 @@ int main(int count, char** values) {
   hf::sim::Scenario scenario;
   std::uint64_t first_seed = 1, seeds = 1;
   std::string kill = "5%";
+  double latency_ms = 0.2;
   CLI::App app{"Simulates the agents of a job: they start, some are lost, the others heal the tree and agree."};
   app.option_defaults()->always_capture_default();
   app.add_option("--agents", scenario.cores.agents, "number of agents")->check(CLI::Range(1, 1'000'000));
@@ -29,6 +30,8 @@ int main(int count, char** values) {
   app.add_option("--silent", scenario.silent, "fraction of them that is lost with the node: no connection closes")->check(CLI::Range(0.0, 1.0));
   app.add_flag("--at-once", scenario.at_once, "all faults in the same instant, not within half a second");
   app.add_option("--stop", scenario.stop, "agents that are stopped for 2 s and continued")->check(CLI::NonNegativeNumber);
+  app.add_flag("--stop-head", scenario.stop_head, "the head too is stopped for 2 s");
+  app.add_option("--latency", latency_ms, "of the network, in ms; a frame takes half to one and a half of it")->check(CLI::Range(0.001, 100.0));
   app.add_option("--hiccup", scenario.hiccup, "agents that are stopped for 0.25 s")->check(CLI::NonNegativeNumber);
   app.add_option("--partition", scenario.partitions, "1: a subtree is cut off for 3 s")->check(CLI::Range(0, 1));
   app.add_option("--lose-connection", scenario.lose_connections, "agents whose connection to the parent is lost")->check(CLI::NonNegativeNumber);
@@ -55,6 +58,8 @@ int main(int count, char** values) {
     fmt::print(stderr, "holdfast-sim: --partition needs an agent with others below it: more agents, or a lower --fan-out\n");
     return 2;
   }
+  scenario.network.latency_ns = static_cast<std::int64_t>(latency_ms * 0.5e6);
+  scenario.network.jitter_ns = static_cast<std::int64_t>(latency_ms * 1e6);
   int failed = 0;
   for (std::uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
     scenario.seed = seed;

@@ -22,28 +22,47 @@ Membership::Suspects Membership::suspects() const {
 }
 
 void Membership::on_suspects(Instant now) {
-  if (self_ == head_node) return decide(now);
-  if (suspects() != told_) send_heartbeat(parent_);
+  if (self_ != head_node) {
+    if (suspects() != told_) send_heartbeat(parent_);
+    return;
+  }
+  if (decision_.armed() || to_decide().empty()) return;
+  Instant soonest = after(now, options_.gather_ns);
+  decision_.arm(decided_ ? std::max(soonest, after(*decided_, options_.decision_ns)) : soonest);
 }
 
-// Only what was found under the head's own version counts: in an older tree another agent was the one to watch, and the
-// one that it finds silent may have turned to its new parent. Who finds it dead under the new version says so again.
-void Membership::decide(Instant now) {
+// Only what was found in a tree in which the agent already stood where it stands now: in an older one another had to watch
+// it, and finds it silent because it has turned to its new parent. Where it still is silent, that one will say so.
+std::vector<DeathEntry> Membership::to_decide() const {
   std::vector<DeathEntry> deaths;
-  ViewVersion to = version().next();
   for (const auto& [node, found_under] : suspects()) {
-#ifdef HOLDFAST_MUTATE_OLD_REPORTS_COUNT
-    deaths.push_back({node.value, to.value});
-#else
-    if (found_under == version()) deaths.push_back({node.value, to.value});
+#ifndef HOLDFAST_MUTATE_OLD_REPORTS_COUNT
+    if (found_under < turns_[static_cast<std::size_t>(node.value)].since) continue;
 #endif
+    deaths.push_back({node.value, version().next().value});
   }
-  if (deaths.empty()) return;
-  if (decided_ && now < after(*decided_, options_.decision_ns)) {
-    return decision_.arm_if_idle(after(*decided_, options_.decision_ns));
+  return deaths;
+}
+
+// The head: who has turned to another parent with the present version.
+void Membership::note_turns() {
+  std::vector<NodeId> open{head_node};
+  while (!open.empty()) {
+    NodeId parent = open.back();
+    open.pop_back();
+    for (NodeId child : shape().children(parent)) {
+      Turn& turn = turns_[static_cast<std::size_t>(child.value)];
+      if (turn.parent != parent) turn = {parent, version()};
+      open.push_back(child);
+    }
   }
+}
+
+void Membership::decide(Instant now) {
+  std::vector<DeathEntry> deaths = to_decide();
+  if (deaths.empty()) return;  // they were heard again
   decided_ = now;
-  apply(now, to, std::move(deaths));
+  apply(now, version().next(), std::move(deaths));
 }
 
 void Membership::apply(Instant now, ViewVersion to, std::vector<DeathEntry> deaths) {
@@ -59,6 +78,7 @@ void Membership::apply(Instant now, ViewVersion to, std::vector<DeathEntry> deat
     peer_versions_.erase(dead);
   }
   events_.push_back(std::move(changed));
+  if (self_ == head_node) note_turns();
   renew_watches(now, orphans);
   tell_below(before);
   if (self_ == head_node) return;
@@ -102,7 +122,11 @@ void Membership::renew_watches(Instant now, const std::vector<NodeId>& orphans) 
   for (auto& [node, watched] : before) {
     if (watched.orphan) watched_.emplace(node, watched);
   }
-  for (NodeId orphan : orphans) watched_.emplace(orphan, Watched{Watch(now), true});
+  for (NodeId orphan : orphans) {
+    auto known = peer_versions_.find(orphan);
+    bool has_told = known != peer_versions_.end() && known->second >= version();
+    if (!has_told) watched_.emplace(orphan, Watched{Watch(now), true});
+  }
   std::erase_if(reported_, [&](const auto& entry) { return !watched_.contains(entry.first); });
 }
 

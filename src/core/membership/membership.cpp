@@ -1,6 +1,6 @@
 #include "core/membership/membership.hpp"
 
-#include "base/check.hpp"
+#include <set>
 
 namespace hf::core::membership {
 
@@ -11,6 +11,7 @@ using wire::TreeKind;
 Membership::Membership(const MembershipOptions& options, int agents, int fan_out, NodeId self, Instant now)
     : options_(options), self_(self), view_(agents, fan_out), parent_heard_(now), next_beat_(now) {
   if (self_ != head_node) parent_ = shape().parent(self_);
+  else turns_.resize(static_cast<std::size_t>(agents)), note_turns();
   renew_watches(now, {});
 }
 
@@ -65,9 +66,7 @@ void Membership::on_heartbeat(Instant now, NodeId from, const TreeFrame& frame) 
   ViewVersion theirs{frame.header.version};
   ViewVersion& known = peer_versions_[from];
   known = std::max(known, theirs);
-#ifndef HOLDFAST_MUTATE_NEVER_ASK
   if (theirs > version()) send_empty(from, TreeKind::ask);
-#endif
   // An older version may have crossed ours on the way: only who was never told is.
   if (known < version()) send_view(from, known);
   Suspects said;
@@ -85,10 +84,12 @@ void Membership::on_view_frame(Instant now, NodeId from, const TreeFrame& frame)
   if (frame.range.from > version().value) return send_empty(from, TreeKind::ask);
   if (to > version()) {
     std::vector<wire::DeathEntry> deaths;
+    std::set<NodeId> dead;
     for (const wire::DeathEntry& death : frame.deaths) {
+      NodeId node{death.node};
       if (death.version <= version().value) continue;
-      if (NodeId(death.node) == self_) return end(EndReason::fenced);
-      if (view_.is_alive(NodeId(death.node))) deaths.push_back(death);
+      if (node == self_) return end(EndReason::fenced);
+      if (view_.is_alive(node) && dead.insert(node).second) deaths.push_back(death);
     }
     apply(now, to, std::move(deaths));
   }
@@ -119,14 +120,24 @@ void Membership::on_timeout(Instant now) {
     bool silent = now.value - parent_heard_.value >= options_.silent_parent_ns;
     if (silent || parent_closed_.poll(now)) return end(EndReason::cut_off);
   }
-  if (found || decision_.poll(now)) on_suspects(now);
+  if (found) on_suspects(now);
+  if (decision_.poll(now)) decide(now);
   if (now >= next_beat_) beat(now);
 }
 
 void Membership::beat(Instant now) {
   next_beat_ = after(std::max(next_beat_, Instant(now.value - options_.heartbeat_ns)), options_.heartbeat_ns);
-  if (self_ != head_node) send_heartbeat(parent_);
   for (const auto& [node, watched] : watched_) send_heartbeat(node);
+  if (self_ == head_node) return;
+  send_heartbeat(parent_);
+  bool lost = parent_closed_.armed() || now.value - parent_heard_.value > options_.silence_ceiling_ns;
+  if (lost) ask_above();
+}
+
+// Of a lost parent's death, and perhaps of its own, an agent hears from those above: from one a beat.
+void Membership::ask_above() {
+  std::vector<NodeId> way = shape().path_to_head(self_);
+  if (way.size() > 1) send_empty(way[1 + asked_++ % (way.size() - 1)], TreeKind::ask);
 }
 
 std::optional<Instant> Membership::next_deadline() const {
@@ -144,6 +155,9 @@ std::optional<Instant> Membership::next_deadline() const {
 }
 
 void Membership::end(EndReason reason) {
+#ifdef HOLDFAST_MUTATE_IGNORE_FENCED
+  if (reason == EndReason::fenced) return;
+#endif
   ended_ = true;
   out_.clear();
   events_.push_back({Event::ended, {}, reason});

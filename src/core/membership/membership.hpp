@@ -58,6 +58,10 @@ class Membership {
 
  private:
   using Suspects = std::map<NodeId, ViewVersion>;  // with the version of the agent that found each
+  struct Turn {
+    NodeId parent = head_node;
+    ViewVersion since{};
+  };
   struct Watched {
     Watch watch;
     bool orphan = false;  // no child: the child of a dead one, until it has told its version
@@ -68,6 +72,7 @@ class Membership {
   void on_heartbeat(Instant now, NodeId from, const wire::TreeFrame& frame);
   void on_view_frame(Instant now, NodeId from, const wire::TreeFrame& frame);
   void beat(Instant now);
+  void ask_above();
   void end(EndReason reason);
   void send(NodeId to, wire::TreeKind kind, std::vector<std::byte> frame);
   void send_heartbeat(NodeId to);
@@ -77,6 +82,8 @@ class Membership {
   // ---- decisions.cpp: who is found dead, and what follows
   Suspects suspects() const;
   void on_suspects(Instant now);
+  std::vector<wire::DeathEntry> to_decide() const;
+  void note_turns();
   void decide(Instant now);
   void apply(Instant now, ViewVersion to, std::vector<wire::DeathEntry> deaths);
   std::vector<NodeId> orphans_of(const std::vector<wire::DeathEntry>& deaths) const;
@@ -93,11 +100,13 @@ class Membership {
   Suspects told_;                               // to the parent, last
   bool started_ = false, ended_ = false;
   Instant parent_heard_{};
+  std::size_t asked_ = 0;  // questions to those above the parent
   // Timers. next_beat_ is always armed: who finds itself called long after it did not run in between.
   Instant next_beat_{};
-  Timer decision_;       // the head: when the next decision may be made
+  Timer decision_;       // the head: when it decides
   Timer parent_closed_;  // when an agent whose parent's connection is closed ends
   std::optional<Instant> decided_;
+  std::vector<Turn> turns_;  // of the head: by agent, to which parent and with which version
   std::deque<Event> events_;
   std::deque<Transmit> out_;
 };

@@ -126,11 +126,7 @@ void Multicast::on_view(Instant now, ViewVersion version) {
     children_[node] = known != before.end() ? known->second : Child{};
   }
   std::erase_if(taken_, [&](const auto& entry) { return !shape_.is_alive(entry.first); });
-#ifndef HOLDFAST_MUTATE_NEW_CHILD_LACKS
   send_new(now);
-#else
-  for (auto& [node, child] : children_) child.sent = kept_.next();
-#endif
   // With nothing on its way there is nothing that the new tree must agree on.
   if (!kept_.empty()) settle(now);
 }

@@ -19,7 +19,7 @@ Tree::Tree(const TreeOptions& options, NodeId self, const Shape& shape)
     : options_(options),
       self_(self),
       shape_(shape),
-      out_(options.frame_bytes),
+      out_(options_),
       multicast_(options_, self, shape, out_),
       down_(self == head_node ? static_cast<std::size_t>(shape.agents()) : 0),
       up_in_(down_.size()) {}
@@ -55,10 +55,8 @@ void Tree::on_item(Instant now, NodeId from, const ItemView& item) {
 
 void Tree::on_up(Instant now, const ItemView& item) {
   NodeId agent{item.head.node};
-#ifndef HOLDFAST_MUTATE_HEAR_THE_DEAD
   // A living agent may still pass on what a dead one said.
   if (!shape_.is_alive(agent)) return;
-#endif
   up_in_[static_cast<std::size_t>(agent.value)].offer(ControlSequence(item.head.sequence), message_of(item), options_.window_messages);
   to_acknowledge_.insert(agent);
   acknowledge_.arm_if_idle(after(now, options_.ack_delay_ns));
@@ -117,6 +115,7 @@ bool Tree::deliver_one(Instant now) {
 
 void Tree::on_view(Instant now, ViewVersion version) {
   version_ = version;
+  out_.on_view(shape_);
   multicast_.on_view(now, version);
   if (self_ != head_node) return resend_changed_way(now, self_, up_);
   for (auto agent = unacknowledged_.begin(); agent != unacknowledged_.end();) {
@@ -145,12 +144,13 @@ std::optional<Instant> Tree::next_deadline() const {
   std::optional<Instant> soonest = up_.resend.at();
   earlier(soonest, acknowledge_.at());
   multicast_.next_deadline(soonest);
+  out_.next_deadline(soonest);
   for (NodeId agent : unacknowledged_) earlier(soonest, down_[static_cast<std::size_t>(agent.value)].resend.at());
   return soonest;
 }
 
-bool Tree::poll_transmit(Transmit& out) {
-  return out_.poll(self_, version_, out);
+bool Tree::poll_transmit(Instant now, Transmit& out) {
+  return out_.poll(now, self_, version_, out);
 }
 
 bool Tree::poll_delivery(Delivery& out) {

@@ -39,8 +39,9 @@ class Tree {
   void on_timeout(Instant now);
 
   std::optional<Instant> next_deadline() const;
-  bool poll_transmit(Transmit& out);
+  bool poll_transmit(Instant now, Transmit& out);
   bool poll_delivery(Delivery& out);
+  bool has_unsent() const { return !out_.empty(); }
   // Everything posted here has been acknowledged, or is for the dead.
   bool all_taken() const { return up_.kept.empty() && unacknowledged_.empty() && multicast_.all_have_all(); }
 
