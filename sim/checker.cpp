@@ -69,11 +69,10 @@ std::string Checker::missing() {
   return "";
 }
 
-void Checker::on_view_at_end(NodeId at, std::uint32_t version, std::uint32_t version_of_head, const std::set<NodeId>& dead) {
+void Checker::on_view_at_end(NodeId at, std::uint32_t version, std::uint32_t version_of_head, const std::vector<bool>& living) {
   if (version != version_of_head) violation(fmt::format("agent {} is at version {}, the head at {}", at.value, version, version_of_head));
   for (std::size_t i = 0; i < agents_.size(); ++i) {
-    NodeId agent{static_cast<std::int32_t>(i)};
-    if (dead.contains(agent) != agents_[i].dead) {
+    if (living[i] == agents_[i].dead) {
       violation(fmt::format("agent {} takes agent {} for {}", at.value, i, agents_[i].dead ? "living" : "dead"));
     }
   }

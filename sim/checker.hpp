@@ -2,7 +2,6 @@
 // agent saw; nothing of the cores.
 #pragma once
 #include <cstdint>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -33,7 +32,7 @@ class Checker {
   bool is_declared(NodeId agent) const { return of(agent).declared; }
   // Whether nothing is missing any more; what, at the end.
   std::string missing();
-  void on_view_at_end(NodeId at, std::uint32_t version, std::uint32_t version_of_head, const std::set<NodeId>& dead);
+  void on_view_at_end(NodeId at, std::uint32_t version, std::uint32_t version_of_head, const std::vector<bool>& living);
   const std::vector<std::string>& violations() const { return violations_; }
 
  private:

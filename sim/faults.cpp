@@ -67,21 +67,31 @@ void World::stop(NodeId agent, std::int64_t ns, bool long_enough) {
   });
 }
 
-// What came meanwhile is read before or after the timers are looked at.
+// What came meanwhile is read before the timers are looked at, or a little after.
 void World::resume(NodeId agent) {
+  Seat& s = seat(agent);
+  last_fault_ = events_.now();
+  if (s.gone || draw(2) == 0) return read_waiting(agent);
+  s.host->on_timeout(events_.now());
+  ++faults_open_;
+  events_.in(10 * millisecond, [this, agent] {
+    --faults_open_;
+    if (!seat(agent).gone) seat(agent).host->on_timeout(events_.now());
+    read_waiting(agent);
+  });
+}
+
+void World::read_waiting(NodeId agent) {
   Seat& s = seat(agent);
   s.stopped = false;
   if (s.gone) return;
-  last_fault_ = events_.now();
-  bool timers_first = draw(2) == 0;
-  if (timers_first && s.overdue) s.host->on_timeout(events_.now());
   for (const Frame& frame : std::exchange(s.waiting, {})) {
     if (!s.gone) s.host->on_frame(events_.now(), frame);
   }
   for (NodeId peer : std::exchange(s.waiting_closed, {})) {
     if (!s.gone) s.host->on_closed(events_.now(), peer);
   }
-  if (!s.gone && !timers_first && s.overdue) s.host->on_timeout(events_.now());
+  if (!s.gone && s.overdue) s.host->on_timeout(events_.now());
   s.overdue = false;
   if (!s.gone) plan_wake(agent);
 }

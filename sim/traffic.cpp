@@ -65,22 +65,27 @@ void World::settle() {
   if (faults_open_ > 0) return;
   if (cost_ && agreed()) end_cost(outcome_.heal);
   std::int64_t since = events_.now().value - std::max(last_fault_, first_fault_).value;
-  if (since < after_faults_ns) return;
+  if (scenario_.messages && since < after_faults_ns) return;
   posting_ = false;
   std::string missing = cost_ ? "the living do not agree" : checker_.missing();
   if (missing.empty() && seat(head_node).host->tree().all_taken()) {
-    for (int i = 0; i < scenario_.cores.agents; ++i) {
-      Seat& s = seat(NodeId(i));
-      if (!s.gone) {
-        checker_.on_view_at_end(NodeId(i), s.host->membership().version().value,
-                                seat(head_node).host->membership().version().value, dead_at_head_);
-      }
-    }
+    check_views();
     over_ = true;
   } else if (since > settle_max_ns) {
     std::string what = checker_.missing();
     checker_.on_unsettled(what.empty() ? missing.empty() ? "the head waits for acknowledgements" : missing : what);
     over_ = true;
+  }
+}
+
+void World::check_views() {
+  std::uint32_t version = seat(head_node).host->membership().version().value;
+  std::vector<bool> living(static_cast<std::size_t>(scenario_.cores.agents));
+  for (int at = -1; at < scenario_.cores.agents; ++at) {
+    if (seat(NodeId(at)).gone) continue;
+    core::membership::Membership& membership = seat(NodeId(at)).host->membership();
+    for (int i = 0; i < scenario_.cores.agents; ++i) living[static_cast<std::size_t>(i)] = membership.shape().is_alive(NodeId(i));
+    checker_.on_view_at_end(NodeId(at), membership.version().value, version, living);
   }
 }
 

@@ -45,6 +45,7 @@ class World : private NetworkUser {
   void kill(NodeId agent, bool silent);
   void stop(NodeId agent, std::int64_t ns, bool long_enough);
   void resume(NodeId agent);
+  void read_waiting(NodeId agent);
   void cut_subtree();
   void lose_connection(NodeId agent);
 
@@ -53,6 +54,7 @@ class World : private NetworkUser {
   void post_some();
   void post_at_head(Instant now);
   void settle();
+  void check_views();
   std::vector<std::byte> payload(std::uint64_t message);
 
   Seat& seat(NodeId node) { return seats_[static_cast<std::size_t>(node.value + 1)]; }
