@@ -2,8 +2,9 @@
 // knows the same deaths sees the same tree. docs/tree.md says why it heals as it does. Pure.
 //
 // Places are numbered as in a heap: the head has place 0, agent i place i + 1, the children of place p are p * fan_out + 1
-// to p * fan_out + fan_out. The dead agent's place goes to the next living agent of its own subtree in pre-order, whose place goes to the next
-// one below it, and so on. So nobody has more than fan_out children, and nobody stands deeper than without deaths.
+// to p * fan_out + fan_out. A dead agent's place goes to the next living agent of its own subtree in pre-order, whose place
+// goes to the next one below it, and so on. So nobody has more than fan_out children, and nobody stands deeper than without
+// deaths.
 #pragma once
 #include <cstdint>
 #include <vector>
