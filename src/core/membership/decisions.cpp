@@ -60,7 +60,7 @@ void Membership::note_turns() {
 
 void Membership::decide(Instant now) {
   std::vector<DeathEntry> deaths = to_decide();
-  if (deaths.empty()) return;  // they were heard again
+  if (deaths.empty() || ending_) return;  // empty: they were heard again
   decided_ = now;
   apply(now, version().next(), std::move(deaths));
 }

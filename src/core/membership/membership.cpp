@@ -97,7 +97,7 @@ void Membership::on_view_frame(Instant now, NodeId from, const TreeFrame& frame)
 }
 
 void Membership::on_closed(Instant now, NodeId peer) {
-  if (ended_) return;
+  if (ended_ || ending_) return;
   notice_pause(now);
   if (self_ != head_node && peer == head_node) return end(EndReason::head_gone);
   if (self_ != head_node && peer == parent_) parent_closed_.arm_if_idle(after(now, options_.closed_parent_ns));
@@ -110,6 +110,13 @@ void Membership::on_closed(Instant now, NodeId peer) {
 void Membership::on_timeout(Instant now) {
   if (ended_) return;
   notice_pause(now);
+  if (!ending_) look_for_silence(now);
+  if (ended_) return;
+  if (decision_.poll(now)) decide(now);
+  if (now >= next_beat_) beat(now);
+}
+
+void Membership::look_for_silence(Instant now) {
   bool found = false;
   for (auto& [node, watched] : watched_) {
     bool before = watched.watch.suspected();
@@ -121,8 +128,6 @@ void Membership::on_timeout(Instant now) {
     if (silent || parent_closed_.poll(now)) return end(EndReason::cut_off);
   }
   if (found) on_suspects(now);
-  if (decision_.poll(now)) decide(now);
-  if (now >= next_beat_) beat(now);
 }
 
 void Membership::beat(Instant now) {
@@ -144,6 +149,7 @@ std::optional<Instant> Membership::next_deadline() const {
   if (ended_) return std::nullopt;
   std::optional<Instant> soonest = next_beat_;
   tree::earlier(soonest, decision_.at());
+  if (ending_) return soonest;
   for (const auto& [node, watched] : watched_) {
     if (!watched.watch.suspected()) tree::earlier(soonest, watched.watch.deadline(options_, started_));
   }

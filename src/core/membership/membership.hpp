@@ -47,6 +47,8 @@ class Membership {
   std::optional<std::int64_t> threshold_ns(NodeId node) const;
 
   void on_started(Instant now);  // all agents have joined
+  // The job ends: from now on agents leave, and nobody is found dead for it.
+  void on_ending() { ending_ = true; }
   // `from` is the agent that proved itself on this connection.
   Verdict on_frame(Instant now, NodeId from, const wire::TreeFrame& frame);
   void on_closed(Instant now, NodeId peer);  // its connection, by it or by the network
@@ -71,6 +73,7 @@ class Membership {
   void notice_pause(Instant now);
   void on_heartbeat(Instant now, NodeId from, const wire::TreeFrame& frame);
   void on_view_frame(Instant now, NodeId from, const wire::TreeFrame& frame);
+  void look_for_silence(Instant now);
   void beat(Instant now);
   void ask_above();
   void end(EndReason reason);
@@ -98,7 +101,7 @@ class Membership {
   std::map<NodeId, Suspects> reported_;         // by children
   std::map<NodeId, ViewVersion> peer_versions_; // of those heard or told
   Suspects told_;                               // to the parent, last
-  bool started_ = false, ended_ = false;
+  bool started_ = false, ending_ = false, ended_ = false;
   Instant parent_heard_{};
   std::size_t asked_ = 0;  // questions to those above the parent
   // Timers. next_beat_ is always armed: who finds itself called long after it did not run in between.

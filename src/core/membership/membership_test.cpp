@@ -193,6 +193,19 @@ TEST(Membership, WhoseParentIsLostAsksThoseAboveAndEndsWhenNoneComes) {
   EXPECT_TRUE(agent.core.ended());
 }
 
+TEST(Membership, WhoLeavesWhenTheJobEndsIsNotFoundDead) {
+  One head(head_node), agent(zero);
+  for (One* one : {&head, &agent}) {
+    one->core.on_ending();
+    one->core.on_closed(at(1), two);
+    one->core.on_closed(at(1), zero);
+    one->core.on_closed(at(1), head_node);
+    one->live(0, 5000, {});
+    EXPECT_FALSE(one->core.ended());
+    EXPECT_EQ(one->core.version(), ViewVersion(0));
+  }
+}
+
 TEST(Membership, WhoWasStoppedDoesNotTakeItsOwnSilenceForThatOfOthers) {
   One agent(zero);
   agent.live(0, 2000, {head_node, two, three});
