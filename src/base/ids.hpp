@@ -32,9 +32,12 @@ using CallNumber = Strong<struct CallNumberName, std::uint64_t>;   // n-th MPI c
 using StreamPosition = Strong<struct StreamPositionName, std::uint64_t>;  // byte offset in a log stream
 using Term = Strong<struct TermName, std::uint32_t>;               // times the rank has been moved to another agent
 using Generation = Strong<struct GenerationName, std::uint32_t>;   // times an agent was given a holder of its ranks' events
+using ViewVersion = Strong<struct ViewVersionName, std::uint32_t>;  // n-th decision of the head about who is dead, from 1; 0: none
+using ControlSequence = Strong<struct ControlSequenceName, std::uint64_t>;  // n-th message of one stream of the agents' tree, from 0
 using Instant = Strong<struct InstantName, std::int64_t>;          // nanoseconds of the monotonic clock
 
 inline constexpr Rank any_rank{-1};
+inline constexpr NodeId head_node{-1};  // the head among the agents
 inline constexpr MessageTag any_tag{INT32_MIN};
 
 }  // namespace hf

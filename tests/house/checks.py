@@ -52,10 +52,10 @@ def include_direction(root):
 
 
 def resolve(root, path, target):
-    for candidate in (root / "src" / target, path.parent / target):
+    for candidate in (root / "src" / target, path.parent / target, root / target):
         if candidate.is_file():
             inside = os.path.relpath(candidate.resolve(), root.resolve())
-            return Path(inside).as_posix() if inside.split(os.sep)[0] in ("src", "tools") else None
+            return Path(inside).as_posix() if inside.split(os.sep)[0] in ("src", "tools", "sim") else None
     return None
 
 
@@ -164,9 +164,9 @@ def included_first(root):
 def headers_alone(root, build=None):
     """Every header compiles by itself; the public C headers as C99 and as C++11 too."""
     proven = included_first(root)
-    flags = [f"-I{root}/src", f"-I{root}/include"] + ([f"-I{build}"] if build else [])
+    flags = [f"-I{root}/src", f"-I{root}/include", f"-I{root}"] + ([f"-I{build}"] if build else [])
     jobs = []
-    for path in tree.code_files(root, *[d for d in ("src", "include", "tools") if (root / d).is_dir()]):
+    for path in tree.code_files(root, *[d for d in ("src", "include", "tools", "sim") if (root / d).is_dir()]):
         if path.suffix == ".hpp" and path not in proven:
             jobs.append((path, ["g++", "-std=c++23", "-x", "c++"]))
         elif path.suffix == ".h":

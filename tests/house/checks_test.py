@@ -47,6 +47,14 @@ class Checks(unittest.TestCase):
         self.write("src/base/bad.cpp", '#include "../../tools/holdfast/run.hpp"\n')
         self.expect(checks.include_direction(self.root), "src/base/bad.cpp:1", "points upward")
 
+    def test_simulator_may_include_everything_and_nothing_includes_it(self):
+        self.write("sim/world.hpp", '#pragma once\n#include "core/vprotocol/gate.hpp"\n')
+        self.write("sim/world.cpp", '#include "sim/world.hpp"\n')
+        self.assertEqual(checks.include_direction(self.root), [])
+        self.assertEqual(checks.headers_alone(self.root), [])
+        self.write("src/base/bad.cpp", '#include "sim/world.hpp"\n')
+        self.expect(checks.include_direction(self.root), "src/base/bad.cpp:1", "points upward")
+
     def test_sideways_core(self):
         self.write("src/core/match/bad.cpp", '#include "core/vprotocol/gate.hpp"\n')
         self.expect(checks.include_direction(self.root), "sibling core/vprotocol")

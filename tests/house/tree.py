@@ -4,12 +4,12 @@ import re
 from pathlib import Path
 
 # Bottom-up: a directory may include only what stands above it in this list, and itself. core/* are layers side by side.
-LAYERS = ["base", "wire", "os", "segment", "rail", "core", "engine", "mpi", "abi", "amt", "daemon", "tools"]
+LAYERS = ["base", "wire", "os", "segment", "rail", "core", "engine", "mpi", "abi", "amt", "daemon", "tools", "sim"]
 
 # Cores know no rail, file or process: of the layers below them they see only these ...
 CORE_MAY_INCLUDE = {"base", "wire"}
 # ... and of each other only what is listed here.
-CORE_SIBLINGS = {"vprotocol": {"match"}}
+CORE_SIBLINGS = {"vprotocol": {"match"}, "membership": {"tree"}}
 
 CODE = {".cpp", ".hpp", ".c", ".h", ".py", ".sh", ".cmake"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
@@ -28,8 +28,8 @@ def code_files(root, *directories):
 
 
 def sources(root):
-    """C++ and C files of src/ and tools/."""
-    return [p for p in code_files(root, "src", "tools") if p.suffix in (".cpp", ".hpp", ".c", ".h")]
+    """C++ and C files of src/, tools/ and sim/."""
+    return [p for p in code_files(root, "src", "tools", "sim") if p.suffix in (".cpp", ".hpp", ".c", ".h")]
 
 
 def includes(path):
@@ -41,8 +41,8 @@ def includes(path):
 def layer_of(relative):
     """('core', 'match') for src/core/match/x.hpp, ('mpi', '') for src/mpi/x.hpp, ('tools', '') for tools/x.cpp."""
     parts = Path(relative).parts
-    if parts[0] == "tools":
-        return "tools", ""
+    if parts[0] in ("tools", "sim"):
+        return parts[0], ""
     inside = parts[1:]
     return inside[0], inside[1] if inside[0] in ("core", "rail") and len(inside) > 2 else ""
 

@@ -1,0 +1,65 @@
+// One neighbour that is watched: when it was heard last, how regular it is, and from when on its silence means death. Pure.
+//
+// The mean of the gaps and their mean deviation are followed as RFC 6298 follows round-trip times: with weights 1/8 and 1/4.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
+#include "base/ids.hpp"
+#include "core/membership/options.hpp"
+
+namespace hf::core::membership {
+
+class Watch {
+ public:
+  explicit Watch(Instant now) : heard_(now), beat_(now) {}
+
+  void on_frame(Instant now) {
+    heard_ = now;
+    suspected_ = closed_;
+  }
+  void on_heartbeat(Instant now) {
+    if (beats_ > 0) {
+      std::int64_t gap = now.value - beat_.value;
+      if (beats_ == 1) mean_ns_ = gap, deviation_ns_ = gap / 2;
+      deviation_ns_ += (std::abs(gap - mean_ns_) - deviation_ns_) / 4;
+      mean_ns_ += (gap - mean_ns_) / 8;
+    }
+    beat_ = now;
+    ++beats_;
+    on_frame(now);
+  }
+  void on_closed() { suspected_ = closed_ = true; }
+  // The watcher itself did not run for this long: it could not hear.
+  void forgive(std::int64_t ns, Instant now) {
+    heard_.value = std::min(heard_.value + ns, now.value);
+    beat_.value = std::min(beat_.value + ns, now.value);
+  }
+  // The silence that is allowed, of one that has been heard: until its gaps are known, the longest.
+  std::int64_t threshold_ns(const MembershipOptions& o) const {
+    if (beats_ < 4) return o.silence_ceiling_ns;
+    auto wanted = mean_ns_ + static_cast<std::int64_t>(o.deviations * static_cast<double>(deviation_ns_));
+    return std::clamp(wanted, o.silence_floor_ns, o.silence_ceiling_ns);
+  }
+  Instant deadline(const MembershipOptions& o, bool started) const {
+    std::int64_t allowed = beats_ > 0 ? threshold_ns(o) : started ? o.contact_ns : o.start_ns;
+    return Instant(heard_.value + allowed);
+  }
+  void on_timeout(Instant now, const MembershipOptions& o, bool started) { suspected_ |= now >= deadline(o, started); }
+  // From the start of the job on the time for the first contact counts.
+  void on_started(Instant now) {
+    if (beats_ == 0) heard_ = now;
+  }
+  bool suspected() const { return suspected_; }
+
+ private:
+  Instant heard_;
+  Instant beat_;
+  std::int64_t mean_ns_ = 0, deviation_ns_ = 0;
+  std::uint64_t beats_ = 0;
+  bool suspected_ = false;
+  bool closed_ = false;  // is never taken back: a closed connection is death
+};
+
+}  // namespace hf::core::membership
