@@ -83,6 +83,7 @@ wire::Welcome Agent::welcome(int number) {
   out.protocol = job_.protocol;
   out.direct_from_bytes = direct_from_;
   out.rule_count = static_cast<std::uint32_t>(job_.collective_rules.size());
+  out.job_started_ns = job_.started_ns;
   out.divergence_is_fatal = job_.divergence_is_fatal;
   out.oversubscribed = std::ssize(ranks_of_machine()) > os::usable_cores();
   out.log_ready_bytes = rank.incarnation == 0 ? job_.log_ready_bytes : 0;  // a new incarnation is to begin at once

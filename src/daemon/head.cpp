@@ -76,6 +76,7 @@ void Head::greet() {
 }
 
 int Head::run() {
+  job_.started_ns = os::real_time_ns();
   // Ranks of an agent that dies become ours, so that they can be ended.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::signal(SIGPIPE, SIG_IGN);

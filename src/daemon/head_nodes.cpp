@@ -79,7 +79,7 @@ void Head::beat() {
     if (state.gone) continue;
     if (late_ns > 0) state.heard = Instant{std::min(now.value, state.heard.value + late_ns)};
     const std::int64_t silent_ms = (now.value - state.heard.value) / os::millisecond_ns;
-    if (silent_ms > options_.node_timeout_ms) {
+    if (silent_ms > job_.node_timeout_ms) {
       lose_agent(agent, fmt::format("nothing was heard of it for {} ms (--node-timeout)", silent_ms));
     } else {
       agents_.channel(agent).send_bytes(ControlKind::ping);
@@ -106,7 +106,11 @@ void Head::lose_agent(int agent, const std::string& why) {
     AgentState& state = states_[static_cast<std::size_t>(other)];
     if (!state.gone && state.holder == agent) give_holder(other, agent);
   }
-  if (ranks.empty()) return output_.say(what + "; it had no ranks");
+  LostNode record{os::now().value, agent, why, ranks, {}};
+  if (ranks.empty()) {
+    timeline_.on_lost_node(std::move(record));
+    return output_.say(what + "; it had no ranks");
+  }
   std::string cannot = why_not_moved(ranks);
   const auto targets = choose_targets(ranks);
   if (cannot.empty() && targets.empty()) {
@@ -117,12 +121,14 @@ void Head::lose_agent(int agent, const std::string& why) {
   if (!cannot.empty()) {
     output_.say(fmt::format("{}; its ranks cannot start again: {}; the job ends", what, cannot));
     for (int rank : ranks) output_.on_over(rank);
+    timeline_.on_lost_node(std::move(record));
     return end(1, 0);
   }
-  std::vector<int> where;
+  std::vector<int>& where = record.moved_to;
   for (const auto& [target, some] : targets) where.push_back(target);
   output_.say(fmt::format("{}; its {} rank{} start{} again on node{} {}", what, ranks.size(), ranks.size() == 1 ? "" : "s",
                           ranks.size() == 1 ? "s" : "", where.size() == 1 ? "" : "s", fmt::join(where, ", ")));
+  timeline_.on_lost_node(std::move(record));
   for (int rank : ranks) mark_lost(rank);
   for (const auto& [target, some] : targets) move_ranks(some, target);
 }

@@ -376,7 +376,7 @@ std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words&
                             : apply(whole.placement, environment, directory, whole.spares, out, whole.ignored_flags);
   if (!applied) return usage(applied.error().text);
   if (auto filled = fill_job(whole, environment, out.job); !filled) return std::unexpected(filled.error());
-  out.node_timeout_ms = whole.node_timeout;
+  out.job.node_timeout_ms = whole.node_timeout;
   out.on_node_loss = whole.on_node_loss == "end" ? OnNodeLoss::end : whole.on_node_loss == "spare" ? OnNodeLoss::spare : OnNodeLoss::spread;
   out.label = whole.label;
   out.verbose = whole.verbose;

@@ -21,7 +21,6 @@ struct RunOptions {
   OnNodeLoss on_node_loss = OnNodeLoss::spread;
   bool label = false;
   bool verbose = false;
-  int node_timeout_ms = 800;  // silence after which an agent is lost
   std::string report_path, trace_path;
   std::vector<std::string> without_effect;  // options that were accepted and mean nothing here
   std::string answer;                       // --help, --version: print this and exit 0

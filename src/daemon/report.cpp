@@ -91,6 +91,18 @@ class Trace {
   Json events_ = Json::array();
 };
 
+Json lost_nodes_json(const Timeline& timeline) {
+  Json out = Json::array();
+  for (const LostNode& lost : timeline.lost_nodes()) {
+    out.push_back({{"node", lost.node},
+                   {"time_s", seconds(lost.time_ns - timeline.start().value)},
+                   {"why", lost.why},
+                   {"ranks", lost.ranks},
+                   {"moved_to", lost.moved_to}});
+  }
+  return out;
+}
+
 void trace_incarnation(Trace& trace, const Timeline& timeline, int node, int rank, std::size_t index) {
   const auto& all = timeline.ranks()[static_cast<std::size_t>(rank)].incarnations;
   const IncarnationRecord& r = all[index];
@@ -173,15 +185,18 @@ std::string report_json(const Timeline& timeline, const Job& job) {
   }
   Json out = {{"holdfast", HOLDFAST_VERSION},
               {"protocol", job.protocol == wire::Protocol::none ? "none" : "pessimist"},
-              {"log_level", "process"},
+              {"log_level", job.log_level == wire::LogLevel::node ? "node" : "process"},
               {"rank_count", job.rank_count()},
               {"node_count", job.node_count},
+              {"spare_count", job.spare_count},
+              {"node_timeout_ms", job.node_timeout_ms},
               {"exit_code", timeline.exit_code()},
               {"duration_s", seconds(timeline.end().value - timeline.start().value)},
               {"kills", failures.size()},
               {"restarts", restarts},
               {"totals", counters_json(all)},
               {"failures", failures},
+              {"lost_nodes", lost_nodes_json(timeline)},
               {"ranks", ranks},
               {"notes", notes}};
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

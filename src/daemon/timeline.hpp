@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -36,10 +37,18 @@ struct TimelineNote {
   std::string text;
 };
 
+struct LostNode {
+  std::int64_t time_ns = 0;  // when it was declared lost
+  int node = 0;
+  std::string why;
+  std::vector<int> ranks, moved_to;  // agents; empty: nowhere, the job ends if it had ranks
+};
+
 class Timeline {
  public:
   Timeline(int rank_count, Instant start) : start_(start), ranks_(static_cast<std::size_t>(rank_count)) {}
   void on_event(const Event& event, Bytes text);
+  void on_lost_node(LostNode lost) { lost_nodes_.push_back(std::move(lost)); }
   void on_end(Instant now, int exit_code) {
     end_ = now;
     exit_code_ = exit_code;
@@ -50,6 +59,7 @@ class Timeline {
   int exit_code() const { return exit_code_; }
   const std::vector<RankRecord>& ranks() const { return ranks_; }
   const std::vector<TimelineNote>& notes() const { return notes_; }
+  const std::vector<LostNode>& lost_nodes() const { return lost_nodes_; }
 
   // One line of the story a death makes.
   struct Failure {
@@ -69,6 +79,7 @@ class Timeline {
   int exit_code_ = 0;
   std::vector<RankRecord> ranks_;
   std::vector<TimelineNote> notes_;
+  std::vector<LostNode> lost_nodes_;
 };
 
 }  // namespace hf::daemon

@@ -381,6 +381,7 @@ class EngineImpl {
     std::uint64_t call = 0;
   };
   bool node_level_ = false;
+  double wtime_offset_ = 0;  // MPI_Wtime less the monotonic clock; 0: not called yet
   std::uint64_t past_events_ = 0;  // bytes of the event streams of this rank's predecessors
   std::deque<Unstable> unstable_;
   std::deque<HeldSend> held_;

@@ -224,7 +224,8 @@ void EngineImpl::complete_taken(Peer& to) {
 
 // Protocol none, like an unprotected receiver, has nothing that could be sent again: unless the peer has simply ended, the job cannot go on.
 void EngineImpl::check_lost(Peer& p) {
-  constexpr std::int64_t grace_ns = 1'000'000'000;  // a peer that ends is seen on the board within this
+  // A peer that ends is seen on the board within this, the loss of a node too.
+  const std::int64_t grace_ns = node_level_ ? 5'000'000'000 : 1'000'000'000;
   if (p.state == wire::RankState::finished) p.lost_since = 0;
   else if (now_ns() - p.lost_since > grace_ns) {
     abort(1, fmt::format("the connection to rank {} was lost ({}); nothing is kept that could be sent again", p.rank.value,

@@ -8,9 +8,9 @@
 namespace hf::engine {
 namespace {
 
-double now_seconds() {
+double seconds_of(clockid_t clock) {
   timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  ::clock_gettime(clock, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
@@ -61,9 +61,16 @@ void EngineImpl::end_test(std::span<const std::int32_t> completed) {
   else persist_events();
 }
 
+// Seconds since about the beginning of the job, by a clock that a rank finds on another node too and that does not jump meanwhile.
 double EngineImpl::wtime() {
-  if (!job.logging) return now_seconds();
-  double t = protocol.on_time(now_seconds());
+  const double monotonic = seconds_of(CLOCK_MONOTONIC);
+  if (wtime_offset_ == 0) {
+    const double epoch = agent ? 1e-9 * static_cast<double>(agent->welcome().job_started_ns) : seconds_of(CLOCK_REALTIME);
+    wtime_offset_ = seconds_of(CLOCK_REALTIME) - epoch - monotonic;
+  }
+  const double now = monotonic + wtime_offset_;
+  if (!job.logging) return now;
+  double t = protocol.on_time(now);
   persist_events();
   after_call();
   return t;

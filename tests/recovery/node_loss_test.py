@@ -89,6 +89,10 @@ class NodeLoss(unittest.TestCase):
             with self.subTest(node=node):
                 self.run_orders(5, 3, 1, f"node:{node},at=150ms")
                 self.assertRegex(self.err, rf"node {node} is lost: its connection ended; its \d ranks? starts? again on node 3")
+                self.assertEqual(self.report["log_level"], "node")
+                lost, = self.report["lost_nodes"]
+                self.assertEqual((lost["node"], lost["moved_to"], lost["why"]), (node, [3], "its connection ended"))
+                self.assertEqual(lost["ranks"], [f["rank"] for f in sorted(self.report["failures"], key=lambda f: f["rank"])])
 
     @best_of_three
     def test_time_when_the_connection_ends(self):

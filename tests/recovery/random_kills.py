@@ -74,7 +74,7 @@ def losses(case, span_s):
     times = sorted(choose.uniform(0.0, 0.85 * span_s) for _ in range(case.losses))
     nodes = [choose.randrange(case.nodes)]
     nodes.append(choose.choice([n for n in range(case.nodes + 1) if n != nodes[0]]))
-    return [f"node:{node},at={1000 * t + 150 * i:.1f}ms" for i, (node, t) in enumerate(zip(nodes, times))]
+    return [f"node:{node},at={1000 * t + 400 * i:.1f}ms" for i, (node, t) in enumerate(zip(nodes, times))]
 
 
 def kills(case, span_s):

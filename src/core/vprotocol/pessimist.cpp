@@ -52,7 +52,11 @@ void Pessimist::on_test_result(std::span<const std::int32_t> found) {
 
 double Pessimist::on_time(double now) {
   double recorded;
-  if (replaying_ && replay_.take_time(recorded)) return recorded;
+  if (replaying_ && replay_.take_time(recorded)) return last_time_ = recorded;
+  // The clock of the host that the rank was moved to may be behind.
+  if (now + time_offset_ < last_time_) time_offset_ = last_time_ - now;
+  now += time_offset_;
+  last_time_ = now;
 #ifndef HOLDFAST_MUTATE_DROP_TIME
   append({EventKind::time, 0, std::bit_cast<std::uint64_t>(now)});
 #endif

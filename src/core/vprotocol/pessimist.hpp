@@ -38,7 +38,7 @@ class Pessimist {
   // poll_failed(): true once for each such run, when a frame is about to ask the gate: the word is to be made stable now.
   void gate_failed_tests() { gates_failed_ = true; }
   bool poll_failed() { return std::exchange(failed_pending_, false); }
-  double on_time(double now);                                 // appends an event when not replayed
+  double on_time(double now);  // appends an event when not replayed; never goes back
   enum class CancelPlan { free, cancelled, not_cancelled };
   CancelPlan on_cancel(RequestNumber number);
   void on_cancel_result(RequestNumber number, bool cancelled);  // after `free`; appends an event
@@ -63,6 +63,7 @@ class Pessimist {
   TestClock last_failed_{};
   bool gates_failed_ = false, failed_pending_ = false;
   std::uint64_t event_count_ = 0;
+  double last_time_ = 0, time_offset_ = 0;
   std::vector<std::byte> encoded_;
 };
 
