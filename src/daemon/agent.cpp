@@ -117,7 +117,7 @@ void Agent::on_frame(ControlKind kind, Bytes payload) {
     case ControlKind::ping:
       return head_->send_bytes(ControlKind::pong);
     case ControlKind::holder:
-      if (Holder holder; keeper_ && read_struct(payload, holder)) keeper_->set_holder(holder.agent, Generation{holder.generation});
+      if (Holder holder; keeper_ && read_struct(payload, holder)) keeper_->set_holder(holder.agent, Generation{holder.generation}, holder.standby);
       return;
     case ControlKind::strike:
       if (Strike strike; read_struct(payload, strike)) on_strike(strike.pause_ns);

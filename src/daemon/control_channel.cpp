@@ -73,7 +73,8 @@ void ControlChannel::receive() {
     Bytes left = Bytes(in_).subspan(used);
     std::uint32_t size = 0;
     if (!read_struct(left, size)) break;
-    if (size < sizeof(ControlKind) || size > frame_bytes_max_) return close();
+    malformed_ = size < sizeof(ControlKind) || size > frame_bytes_max_;
+    if (malformed_) return close();
     if (left.size() < size) break;
     Bytes frame = left.first(size);
     ControlKind kind{};

@@ -35,6 +35,7 @@ class ControlChannel {
   // Frames of more than this are refused: small until the peer has proved itself.
   void set_frame_bytes_max(std::size_t bytes) { frame_bytes_max_ = bytes; }
   bool closed() const { return closed_; }
+  bool malformed() const { return malformed_; }  // closed, for what came was no frame
   void shut();  // ends the connection; on_close is not called
   void flush_blocking();  // before exit: waits until all is sent or the peer is gone
 
@@ -51,7 +52,7 @@ class ControlChannel {
   std::size_t frame_bytes_max_ = 1024;
   std::vector<std::byte> in_, out_;
   std::size_t out_sent_ = 0;
-  bool closed_ = false;
+  bool closed_ = false, malformed_ = false;
 };
 
 inline constexpr std::size_t control_frame_bytes_max = 64u << 20;

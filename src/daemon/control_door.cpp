@@ -36,12 +36,12 @@ void ControlDoor::accept() {
           if (auto self = weak.lock()) on_answer(self, kind, payload);
         },
         [this, weak] {
-          if (auto self = weak.lock()) dismiss(self);
+          if (auto self = weak.lock()) dismiss(self, self->channel->malformed());
         });
     make_nonce(guest->challenge.nonce);
     guests_.push_back(guest);
     guest->timer = loop_.at(proof_deadline(), [this, weak] {
-      if (auto self = weak.lock()) dismiss(self);
+      if (auto self = weak.lock()) dismiss(self, false);
     });
     guest->channel->send(ControlKind::challenge, guest->challenge);
   }
@@ -50,10 +50,10 @@ void ControlDoor::accept() {
 void ControlDoor::on_answer(const GuestPtr& guest, ControlKind kind, Bytes payload) {
   Answer answer;
   if (guest->over) return;
-  if (kind != ControlKind::answer || !read_struct(payload, answer)) return dismiss(guest);
+  if (kind != ControlKind::answer || !read_struct(payload, answer)) return dismiss(guest, true);
   std::uint8_t expected[32];
   make_proof(key_, visitor, answer.node, guest->challenge.nonce, answer.nonce, expected);
-  if (!same_proof(expected, answer.proof)) return dismiss(guest);
+  if (!same_proof(expected, answer.proof)) return dismiss(guest, true);
   guest->over = true;
   loop_.cancel(guest->timer);
   Confirm confirm;
@@ -64,10 +64,11 @@ void ControlDoor::on_answer(const GuestPtr& guest, ControlKind kind, Bytes paylo
   forget(guest);
 }
 
-void ControlDoor::dismiss(const GuestPtr& guest) {
+// An agent of the job may have died, or changed its mind, before it was through: only who cannot prove itself is told of, once.
+void ControlDoor::dismiss(const GuestPtr& guest, bool stranger) {
   if (std::exchange(guest->over, true)) return;
   loop_.cancel(guest->timer);
-  on_stranger_();
+  if (stranger && !std::exchange(told_stranger_, true)) on_stranger_();
   forget(guest);
 }
 

@@ -32,7 +32,7 @@ class ControlDoor {
   using GuestPtr = std::shared_ptr<Guest>;
   void accept();
   void on_answer(const GuestPtr& guest, ControlKind kind, Bytes payload);
-  void dismiss(const GuestPtr& guest);
+  void dismiss(const GuestPtr& guest, bool stranger);
   void forget(const GuestPtr& guest);
 
   os::EventLoop& loop_;
@@ -41,6 +41,7 @@ class ControlDoor {
   std::function<void()> on_stranger_;
   os::TcpListener listener_;
   std::list<GuestPtr> guests_;
+  bool told_stranger_ = false;
 };
 
 // One connection to another agent's door, made without waiting.

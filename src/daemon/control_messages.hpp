@@ -61,6 +61,7 @@ struct Held {
 struct Holder {
   std::int32_t agent = -1;  // -1: no other agent is left
   std::uint32_t generation = 0;
+  std::int32_t standby = -1;  // would be the next: a connection to it is kept
 };
 struct Adopt {
   std::int32_t rank_count = 0;

@@ -38,51 +38,68 @@ void EventKeeper::add_rank(Rank rank, Term term, const Extent& promised) {
   pump();
 }
 
-void EventKeeper::set_holder(int agent, Generation generation) {
+void EventKeeper::set_holder(int agent, Generation generation, int standby) {
+  if (has_holder_ && generation == generation_) {  // only who stands by is another
+    drop(standby_);
+    if (standby >= 0) standby_ = visit(standby);
+    return;
+  }
   holder_ = agent;
   generation_ = generation;
   has_holder_ = true;
   told_lost_ = false;
   lost_at_ = os::now();
-  drop_visit();
-  if (agent >= 0) return visit_holder();
+  loop_.cancel(retry_);
+  sender_.on_disconnected();  // what an old connection still brings counts no more
+  drop(visit_);
+  if (agent >= 0 && standby_.door && standby_.agent == agent) std::swap(visit_, standby_);
+  else if (agent >= 0) visit_ = visit(agent);
+  drop(standby_);
+  if (visit_.door && visit_.door->open()) on_visit_open(visit_.number);
+  if (standby >= 0) standby_ = visit(standby);
+  if (agent >= 0) return;
   sender_.on_no_holder();
   for (Rank rank : ranks_) tell(rank);
 }
 
-// What an old connection still brings counts no more.
-void EventKeeper::drop_visit() {
-  loop_.cancel(retry_);
-  sender_.on_disconnected();
-  if (!visit_) return;
-  old_visits_.push_back(std::move(visit_));
-  loop_.at(os::now(), [this] { old_visits_.clear(); });
+EventKeeper::Visit EventKeeper::visit(int agent) {
+  const wire::NodeEntry entry = agents_[agent];
+  const std::uint64_t number = ++visits_;
+  return {number, agent,
+          std::make_unique<ControlVisit>(loop_, key_, self_, entry.address, entry.event_port,
+                                         ControlVisit::Handlers{[this, number] { on_visit_open(number); },
+                                                                [this, number](ControlKind kind, Bytes payload) {
+                                                                  if (number == visit_.number) on_holder_frame(kind, payload);
+                                                                },
+                                                                [this, number] { on_visit_closed(number); }})};
 }
 
-void EventKeeper::visit_holder() {
-  wire::NodeEntry entry = agents_[holder_];
-  const Generation generation = generation_;
-  visit_ = std::make_unique<ControlVisit>(
-      loop_, key_, self_, entry.address, entry.event_port,
-      ControlVisit::Handlers{[this] {
-                               sender_.on_connected(generation_);
-                               pump();
-                             },
-                             [this, generation](ControlKind kind, Bytes payload) {
-                               if (generation == generation_) on_holder_frame(kind, payload);
-                             },
-                             [this, generation] {
-                               if (generation == generation_) on_holder_closed("its connection is lost");
-                             }});
+void EventKeeper::drop(Visit& visit) {
+  if (visit.door) old_visits_.push_back(std::move(visit.door));
+  visit = {};
+  if (!old_visits_.empty()) loop_.at(os::now(), [this] { old_visits_.clear(); });
+}
+
+void EventKeeper::on_visit_open(std::uint64_t number) {
+  if (number != visit_.number) return;  // the one that stands by
+  sender_.on_connected(generation_);
+  pump();
+}
+
+void EventKeeper::on_visit_closed(std::uint64_t number) {
+  if (number == visit_.number) on_holder_closed("its connection is lost");
+  if (number == standby_.number) drop(standby_);
 }
 
 void EventKeeper::on_holder_closed(const std::string& why) {
   if (lost_at_.value == 0) lost_at_ = os::now();
-  drop_visit();
+  sender_.on_disconnected();
+  drop(visit_);
   if (os::now().value - lost_at_.value > patience_ns && !std::exchange(told_lost_, true)) owner_.on_holder_lost(generation_, why);
+  loop_.cancel(retry_);
   retry_ = loop_.at(os::later(os::now(), retry_ms * os::millisecond_ns), [this] {
     retry_ = 0;
-    if (holder_ >= 0) visit_holder();
+    if (holder_ >= 0) visit_ = visit(holder_);
   });
 }
 
@@ -120,12 +137,12 @@ void EventKeeper::look(Rank rank) {
 }
 
 void EventKeeper::pump() {
-  if (!visit_ || !visit_->open()) return;
+  if (!visit_.door || !visit_.door->open()) return;
   for (core::event_logger::Sender::Append append; sender_.poll_append(append);) {
     scratch_.resize(append.end - append.position);
     if (!owner_.read_events(append.rank, append.position, scratch_)) return owner_.on_damaged(append.rank);
     EventsAppend head{append.rank.value, append.term.value, append.position, append.promised, append.last_failed.value};
-    visit_->channel().send(ControlKind::events_append, head, scratch_);
+    visit_.door->channel().send(ControlKind::events_append, head, scratch_);
   }
 }
 

@@ -47,7 +47,7 @@ class EventKeeper {
 
   // ---- for the ranks of this agent
   void add_rank(Rank rank, Term term, const Extent& promised);
-  void set_holder(int agent, Generation generation);  // -1: no other agent is left
+  void set_holder(int agent, Generation generation, int standby);  // -1: no other agent is left
   void look(Rank rank);  // it has written something
   Extent stable(Rank rank) const { return sender_.stable(rank); }
 
@@ -72,10 +72,18 @@ class EventKeeper {
     bool over = false;
   };
   // event_keeper.cpp
-  void visit_holder();
+  // A connection to an agent that is the holder, or may become it.
+  struct Visit {
+    std::uint64_t number = 0;
+    int agent = -1;
+    std::unique_ptr<ControlVisit> door;
+  };
+  Visit visit(int agent);
+  void drop(Visit& visit);
+  void on_visit_open(std::uint64_t number);
+  void on_visit_closed(std::uint64_t number);
   void on_holder_frame(ControlKind kind, Bytes payload);
   void on_holder_closed(const std::string& why);
-  void drop_visit();
   void pump();
   void tell(Rank rank);
   // event_holding.cpp
@@ -104,7 +112,8 @@ class EventKeeper {
   int holder_ = -1;
   Generation generation_{};
   bool has_holder_ = false;
-  std::unique_ptr<ControlVisit> visit_;
+  Visit visit_, standby_;
+  std::uint64_t visits_ = 0;
   std::vector<std::unique_ptr<ControlVisit>> old_visits_;  // destroyed outside their own handlers
   os::EventLoop::TimerId retry_ = 0;
   Instant lost_at_{};

@@ -49,7 +49,7 @@ class Head {
   struct AgentState {
     bool gone = false;             // lost, or all its processes have ended
     Instant heard{};
-    int holder = -1;
+    int holder = -1, standby = -1;
     std::uint32_t generation = 0;
   };
   Hosting& hosting(int rank) { return hosting_[static_cast<std::size_t>(rank)]; }
@@ -68,6 +68,7 @@ class Head {
   void mark_lost(int rank);
   int choose_holder(int agent, int not_this) const;
   void give_holder(int agent, int not_this);
+  void tell_holder(int agent);
   void on_held(int agent, Bytes payload);
   void on_adopted(Bytes payload);
   void on_holder_lost(int agent, Bytes payload);

@@ -104,7 +104,9 @@ void Head::lose_agent(int agent, const std::string& why) {
   }
   for (int other = 0; other < job_.agent_count(); ++other) {
     AgentState& state = states_[static_cast<std::size_t>(other)];
-    if (!state.gone && state.holder == agent) give_holder(other, agent);
+    if (state.gone) continue;
+    if (state.holder == agent) give_holder(other, agent);
+    else if (state.standby == agent) tell_holder(other);
   }
   LostNode record{os::now().value, agent, why, ranks, {}};
   if (ranks.empty()) {
@@ -237,21 +239,24 @@ void Head::give_all_input(ControlChannel& channel) {
   if (input_kept_.ended()) channel.send_bytes(ControlKind::input_end);
 }
 
-// The next living agent in the ring of all.
+// The next living agent in the ring of all, on another machine if there is one.
 int Head::choose_holder(int agent, int not_this) const {
   const int n = job_.agent_count();
+  int next = -1;
   for (int step = 1; step < n; ++step) {
-    int other = (agent + step) % n;
-    if (other != not_this && !states_[static_cast<std::size_t>(other)].gone) return other;
+    const int other = (agent + step) % n;
+    if (other == not_this || states_[static_cast<std::size_t>(other)].gone) continue;
+    if (machines_[static_cast<std::size_t>(other)] != machines_[static_cast<std::size_t>(agent)]) return other;
+    if (next < 0) next = other;
   }
-  return -1;
+  return next;
 }
 
 void Head::give_holder(int agent, int not_this) {
   AgentState& state = states_[static_cast<std::size_t>(agent)];
   state.holder = choose_holder(agent, not_this);
   ++state.generation;
-  agents_.channel(agent).send(ControlKind::holder, Holder{state.holder, state.generation});
+  tell_holder(agent);
   const std::vector<int> ranks = ranks_at(agent);
   for (int rank : ranks) {
     Hosting& h = hosting(rank);
@@ -261,6 +266,12 @@ void Head::give_holder(int agent, int not_this) {
   if (state.holder < 0 && !ranks.empty()) {
     output_.say(fmt::format("the determinants of node {} are on that node alone from now on: no other node is left to hold them", agent));
   }
+}
+
+void Head::tell_holder(int agent) {
+  AgentState& state = states_[static_cast<std::size_t>(agent)];
+  state.standby = state.holder < 0 ? -1 : choose_holder(agent, state.holder);
+  agents_.channel(agent).send(ControlKind::holder, Holder{state.holder, state.generation, state.standby});
 }
 
 // Whoever had its ranks' determinants before need not keep them.
