@@ -1,12 +1,22 @@
 #include "daemon/segment_pool.hpp"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
+#include <time.h>
 
+#include <algorithm>
+
+#include "os/clock.hpp"
 #include "os/memory_file.hpp"
 
 namespace hf::daemon {
+namespace {
+
+constexpr std::uint64_t piece_bytes = 256 << 10;  // some 100 us
+constexpr std::int64_t pause_ns_min = 50'000, pause_ns_max = 20'000'000;
+constexpr std::int64_t late_ns = 200'000;  // whoever wakes up so late has waited for a core
+
+}  // namespace
 
 SegmentPool::~SegmentPool() {
   {
@@ -27,21 +37,27 @@ void SegmentPool::start() {
   });
 }
 
-// The ranks have use for every core: segments are made when one is idle.
-void SegmentPool::only_when_idle() {
-  sched_param none{};
-  ::pthread_setschedparam(::pthread_self(), SCHED_IDLE, &none);
+// The ranks have use for every core: while they use them the pauses grow.
+void SegmentPool::touch(int fd) {
+  for (std::uint64_t at = 0; at < segment_bytes_; at += piece_bytes) {
+    os::touch(fd, at, std::min(piece_bytes, segment_bytes_ - at));
+    pause_ns_ = std::max(pause_ns_, pause_ns_min);
+    const Instant before = os::now();
+    timespec pause{pause_ns_ / os::second_ns, pause_ns_ % os::second_ns};
+    ::nanosleep(&pause, nullptr);
+    const bool busy = os::now().value - before.value > pause_ns_ + late_ns;
+    pause_ns_ = busy ? std::min(2 * pause_ns_, pause_ns_max) : pause_ns_ / 2;
+  }
 }
 
 void SegmentPool::fill() {
-  only_when_idle();
   std::unique_lock lock(mutex_);
   for (;;) {
     wanted_.wait(lock, [&] { return stopping_ || ready_.size() < ready_max_; });
     if (stopping_) return;
     lock.unlock();
     Result<os::UniqueFd> file = os::make_memory_file("holdfast-log", segment_bytes_);
-    if (file) os::touch(file->get(), segment_bytes_);
+    if (file) touch(file->get());
     lock.lock();
     if (!file) return;  // no memory: take() reports it when one is asked for
     ready_.push_back(std::move(*file));

@@ -1,4 +1,7 @@
 // Log segments made and touched ahead of use by a helper thread: a copy into fresh pages is ten times slower.
+//
+// The helper leaves the cores to the ranks by sleeping, and not by a low priority: a thread that finds no core keeps the locks that it
+// holds in the kernel from others, and its process, when killed, from ending.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -22,12 +25,13 @@ class SegmentPool {
 
  private:
   void fill();
-  static void only_when_idle();
+  void touch(int fd);
   std::uint64_t segment_bytes_, ready_max_;
   std::mutex mutex_;
   std::condition_variable wanted_;
   std::vector<os::UniqueFd> ready_;
   bool stopping_ = false;
+  std::int64_t pause_ns_ = 0;  // the helper's, between two pieces
   std::thread helper_;
 };
 

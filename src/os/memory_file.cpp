@@ -53,8 +53,10 @@ void give_back(int fd, std::uint64_t offset, std::uint64_t bytes) {
   (void)::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes));
 }
 
-// Not by mapping: a thread of low priority would hold the address space's lock, for which another waits that wants to fork.
-void touch(int fd, std::uint64_t bytes) { [[maybe_unused]] int done = ::fallocate(fd, 0, 0, static_cast<off_t>(bytes)); }
+// Not by mapping: that holds the address space's lock, for which another thread waits that wants to fork.
+void touch(int fd, std::uint64_t offset, std::uint64_t bytes) {
+  [[maybe_unused]] int done = ::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+}
 
 void write_zeros(int fd, std::uint64_t bytes) {
   static const std::array<std::byte, 1 << 20> zeros{};

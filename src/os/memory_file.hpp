@@ -15,7 +15,7 @@ Result<UniqueFd> make_memory_file(const char* name, std::uint64_t bytes);
 Result<UniqueFd> make_disk_file(const std::string& directory, std::uint64_t bytes, std::uint64_t reserve_bytes);
 Result<UniqueFd> reopen_read_only(int fd);
 // Allocates the pages of a memory file, so that their first use is cheaper.
-void touch(int fd, std::uint64_t bytes);
+void touch(int fd, std::uint64_t offset, std::uint64_t bytes);
 // The same for a file on disk, in whose place of the page cache a write makes larger pages than faults do: what is stored into a
 // mapping afterwards is four times as fast. What cannot be written now is written by faults.
 void write_zeros(int fd, std::uint64_t bytes);
