@@ -55,7 +55,7 @@ void Agent::on_joined(int number, pid_t process) {
   LocalRank& rank = *local(number);
   rank.mpi_process = process;
   job_is_mpi_ = true;
-  if (job_.protocol != wire::Protocol::none) segments_->prepare();
+  if (job_.protocol != wire::Protocol::none) segments_->prepare(std::ssize(ranks_of_machine()) >= os::usable_cores());
   if (process != rank.leader) {
     if (Result<os::UniqueFd> pidfd = os::open_pidfd(process)) {
       rank.mpi_pidfd = std::move(*pidfd);

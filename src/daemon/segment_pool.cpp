@@ -6,15 +6,13 @@
 
 #include <algorithm>
 
-#include "os/clock.hpp"
 #include "os/memory_file.hpp"
 
 namespace hf::daemon {
 namespace {
 
 constexpr std::uint64_t piece_bytes = 256 << 10;  // some 100 us
-constexpr std::int64_t pause_ns_min = 50'000, pause_ns_max = 20'000'000;
-constexpr std::int64_t late_ns = 200'000;  // whoever wakes up so late has waited for a core
+constexpr std::int64_t pause_ns = 20'000'000;  // between two of them, where every core is taken
 
 }  // namespace
 
@@ -27,8 +25,9 @@ SegmentPool::~SegmentPool() {
   if (helper_.joinable()) helper_.join();
 }
 
-void SegmentPool::start() {
+void SegmentPool::start(bool cores_are_taken) {
   if (helper_.joinable()) return;
+  cores_are_taken_ = cores_are_taken;
   helper_ = std::thread([this] {
     sigset_t all;
     ::sigfillset(&all);
@@ -37,16 +36,11 @@ void SegmentPool::start() {
   });
 }
 
-// The ranks have use for every core: while they use them the pauses grow.
 void SegmentPool::touch(int fd) {
-  for (std::uint64_t at = 0; at < segment_bytes_; at += piece_bytes) {
+  for (std::uint64_t at = 0; at < segment_bytes_ && !stopping_; at += piece_bytes) {
     os::touch(fd, at, std::min(piece_bytes, segment_bytes_ - at));
-    pause_ns_ = std::max(pause_ns_, pause_ns_min);
-    const Instant before = os::now();
-    timespec pause{pause_ns_ / os::second_ns, pause_ns_ % os::second_ns};
-    ::nanosleep(&pause, nullptr);
-    const bool busy = os::now().value - before.value > pause_ns_ + late_ns;
-    pause_ns_ = busy ? std::min(2 * pause_ns_, pause_ns_max) : pause_ns_ / 2;
+    timespec pause{0, pause_ns};
+    if (cores_are_taken_) ::nanosleep(&pause, nullptr);
   }
 }
 

@@ -3,6 +3,7 @@
 // The helper leaves the cores to the ranks by sleeping, and not by a low priority: a thread that finds no core keeps the locks that it
 // holds in the kernel from others, and its process, when killed, from ending.
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -19,7 +20,8 @@ class SegmentPool {
   SegmentPool(std::uint64_t segment_bytes, std::uint64_t ready_bytes)
       : segment_bytes_(segment_bytes), ready_max_(ready_bytes / segment_bytes) {}
   ~SegmentPool();
-  void start();  // begins to fill; again: no effect
+  // Begins to fill; again: no effect. `cores_are_taken`: each by a rank, so that the helper works a two-hundredth of the time.
+  void start(bool cores_are_taken);
   // A ready segment, else a fresh one. Never waits for the helper.
   Result<os::UniqueFd> take();
 
@@ -30,8 +32,8 @@ class SegmentPool {
   std::mutex mutex_;
   std::condition_variable wanted_;
   std::vector<os::UniqueFd> ready_;
-  bool stopping_ = false;
-  std::int64_t pause_ns_ = 0;  // the helper's, between two pieces
+  std::atomic<bool> stopping_ = false;
+  bool cores_are_taken_ = false;
   std::thread helper_;
 };
 

@@ -61,7 +61,7 @@ class SegmentStore {
   Bytes log_bytes(int rank, std::uint32_t incarnation, std::uint32_t index);
   int control_fd(int rank, std::uint32_t incarnation) const;
   const SegmentLimits& limits() const { return limits_; }
-  void prepare() { pool_.start(); }  // log segments will be asked for
+  void prepare(bool cores_are_taken) { pool_.start(cores_are_taken); }  // log segments will be asked for
 
  private:
   struct Log {
