@@ -2,7 +2,9 @@
 // output, an empty line. Lines beginning with '#' before a block are its comment. The test gives a function from one
 // command to its output. HOLDFAST_REWRITE=1 writes what is said now into the file: read the difference before you keep it.
 #pragma once
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <sstream>
@@ -16,6 +18,16 @@ struct TranscriptBlock {
   int line = 0;
   std::string comment, commands, expected;
 };
+
+// The transcripts of a directory, by name, without ".txt".
+inline std::vector<std::string> transcripts_in(const std::string& directory) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    if (entry.path().extension() == ".txt") names.push_back(entry.path().stem());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
 
 inline std::vector<TranscriptBlock> read_transcript(const std::string& path) {
   std::ifstream in(path);

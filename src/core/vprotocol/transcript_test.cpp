@@ -1,7 +1,6 @@
 // Stories of recovery as text: each file in testdata/ is one, see testdata/README.md for the commands.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <map>
 #include <sstream>
 
@@ -222,16 +221,8 @@ TEST_P(Transcript, SaysWhatIsWritten) {
   }
 }
 
-std::vector<std::string> stories() {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(HOLDFAST_TEST_DATA)) {
-    if (entry.path().extension() == ".txt") names.push_back(entry.path().stem());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Stories, Transcript, testing::ValuesIn(stories()), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Stories, Transcript, testing::ValuesIn(transcripts_in(HOLDFAST_TEST_DATA)),
+                         [](const auto& info) { return info.param; });
 
 }  // namespace
 }  // namespace hf::core::vprotocol
