@@ -115,7 +115,7 @@ void Agent::on_frame(ControlKind kind, Bytes payload) {
     case ControlKind::nodes:
       return on_nodes(payload);
     case ControlKind::ping:
-      return head_->send_bytes(ControlKind::pong);
+      return send_head_bytes(ControlKind::pong);
     case ControlKind::holder:
       if (Holder holder; keeper_ && read_struct(payload, holder)) keeper_->set_holder(holder.agent, Generation{holder.generation}, holder.standby);
       return;
@@ -161,7 +161,7 @@ void Agent::on_job(Bytes payload) {
   os::machine_id().copy(ready.machine, sizeof ready.machine - 1);
   if (keeper_) ready.node.event_port = keeper_->port();
   choose_ways(ready);
-  head_->send(ControlKind::ready, ready);
+  send_head(ControlKind::ready, ready);
 }
 
 void Agent::on_nodes(Bytes payload) {
@@ -221,7 +221,7 @@ Result<> Agent::make_rank(int number) {
   if (number == 0) {
     rank->input = std::make_unique<InputFeeder>(loop_, input_, [this](std::uint64_t position) {
       if (position <= input_taken_) return;  // given again to a later incarnation
-      head_->send(ControlKind::input_taken, OutputTaken{position - input_taken_});
+      send_head(ControlKind::input_taken, OutputTaken{position - input_taken_});
       input_taken_ = position;
     });
   }
@@ -253,7 +253,7 @@ Result<> Agent::serve_logs() {
 
 void Agent::note(const std::string& line) {
   std::string text = fmt::format("node {}: {}", ticket_.node, line);
-  head_->send(ControlKind::event, Event{EventKind::note, 0, 0, 0, os::now().value, 1}, bytes_of(text));
+  send_head(ControlKind::event, Event{EventKind::note, 0, 0, 0, os::now().value, 1}, bytes_of(text));
 }
 
 void Agent::on_head_gone() {
@@ -319,13 +319,13 @@ void Agent::finish_if_over() {
   }
   os::end_all_children();
   gone_ = true;
-  head_->send_bytes(ControlKind::gone);
+  send_head_bytes(ControlKind::gone);
   head_->flush_blocking();
   loop_.stop();
 }
 
 void Agent::event(EventKind kind, const LocalRank& rank, std::array<std::uint64_t, 4> v, Bytes text) {
-  head_->send(ControlKind::event, Event{kind, rank.rank, rank.incarnation, 0, os::now().value, v[0], v[1], v[2], v[3]},
+  send_head(ControlKind::event, Event{kind, rank.rank, rank.incarnation, 0, os::now().value, v[0], v[1], v[2], v[3]},
               text);
 }
 

@@ -48,6 +48,12 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void ring_all();
   LocalRank* local(int rank) const;
 
+  template <class T>
+  void send_head(ControlKind kind, const T& body, Bytes tail = {}) {
+    head_->send(kind, body, tail);
+  }
+  void send_head_bytes(ControlKind kind, Bytes body = {}) { head_->send_bytes(kind, body); }
+
   // ---- agent_ranks.cpp: life of the ranks
   void start_all();
   Result<> bind_all();

@@ -27,7 +27,11 @@ class AgentLinks {
   Result<> start();
   // A child has ended and was reaped: the agent for which it stood.
   std::optional<Launcher::Ended> on_child_ended(pid_t process, int status) { return launcher_->on_child_ended(process, status); }
-  ControlChannel& channel(int node) { return *links_[static_cast<std::size_t>(node)].channel; }
+  template <class T>
+  void send(int node, ControlKind kind, const T& body) {
+    channel(node).send(kind, body);
+  }
+  void send_bytes(int node, ControlKind kind, Bytes body = {}) { channel(node).send_bytes(kind, body); }
   bool joined(int node) const { return links_[static_cast<std::size_t>(node)].channel != nullptr; }
   // It is lost: nothing is sent to it or heard from it any more. joined() stays true.
   void close(int node);
@@ -48,6 +52,7 @@ class AgentLinks {
     std::shared_ptr<ControlChannel> channel;
     std::int64_t clock_offset_ns = 0;
   };
+  ControlChannel& channel(int node) { return *links_[static_cast<std::size_t>(node)].channel; }
   struct Guest {  // connected, not yet proved
     std::shared_ptr<ControlChannel> channel;
     Challenge challenge;

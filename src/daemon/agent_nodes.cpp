@@ -77,10 +77,10 @@ void Agent::adopt(std::map<Rank, EventKeeper::Found> found, std::string failure)
     if (!failure.empty()) break;
     if (Result<> done = adopt_one(rank, found[Rank{rank.rank}]); !done) failure = done.error().text;
   }
-  if (!failure.empty()) return head_->send_bytes(ControlKind::adopt_failed, bytes_of(failure));
+  if (!failure.empty()) return send_head_bytes(ControlKind::adopt_failed, bytes_of(failure));
   if (local(0) && local(0)->state == LocalRank::State::idle) input_taken_ = adoption.head.input_taken;
   for (const AdoptedRank& rank : adoption.ranks) start(*local(rank.rank));
-  head_->send(ControlKind::adopted, Adopted{adoption.head.group});
+  send_head(ControlKind::adopted, Adopted{adoption.head.group});
   adoptions_.pop_front();
   next_adoption();
 }
@@ -119,10 +119,10 @@ void Agent::on_stable(Rank number, const EventKeeper::Extent& extent) {
   pass_stable_output(*rank);
 }
 
-void Agent::on_held(Generation generation) { head_->send(ControlKind::held, Held{generation.value}); }
+void Agent::on_held(Generation generation) { send_head(ControlKind::held, Held{generation.value}); }
 
 void Agent::on_holder_lost(Generation generation, const std::string& why) {
-  head_->send(ControlKind::holder_lost, Held{generation.value}, bytes_of(why));
+  send_head(ControlKind::holder_lost, Held{generation.value}, bytes_of(why));
 }
 
 // The head has declared this agent lost, and its ranks run elsewhere: what is left here must not go on.

@@ -331,7 +331,7 @@ void Agent::tell_exited(LocalRank& rank) {
 }
 
 void Agent::send_output(LocalRank& rank, OutputStream stream, Bytes bytes) {
-  head_->send(ControlKind::output, OutputHead{rank.rank, rank.incarnation, stream}, bytes);
+  send_head(ControlKind::output, OutputHead{rank.rank, rank.incarnation, stream}, bytes);
 }
 
 void Agent::pause_output(bool paused) {

@@ -27,7 +27,7 @@ Head::Head(RunOptions options)
           loop_, job_.rank_count(), options_.label,
           [this](int rank, std::uint64_t bytes) {
             if (AgentState& state = states_[static_cast<std::size_t>(agent_of(rank))]; state.gone) return;
-            agents_.channel(agent_of(rank)).send(ControlKind::output_taken, OutputTaken{bytes});
+            agents_.send(agent_of(rank), ControlKind::output_taken, OutputTaken{bytes});
           },
           [this] { end(128 + SIGPIPE, 0); }),
       input_(loop_, [this](Bytes bytes) { give_input(bytes); }),
@@ -38,7 +38,7 @@ Head::Head(RunOptions options)
                [this](const std::string& host, const std::string& line) { output_.say(fmt::format("{}: {}", host, line)); }}),
       timeline_(job_.rank_count(), os::now()),
       kills_(loop_, job_.injections, job_.rank_count(),
-             {[this](int rank) { agents_.channel(agent_of(rank)).send(ControlKind::kill_rank, RankOnly{rank}); },
+             {[this](int rank) { agents_.send(agent_of(rank), ControlKind::kill_rank, RankOnly{rank}); },
               [this](int node) { return strike(node, 0); }, [this](int node, std::int64_t for_ns) { return strike(node, for_ns); },
               [this] { return agents_with_ranks(); }}),
       nodes_(static_cast<std::size_t>(job_.agent_count())),
@@ -128,7 +128,7 @@ void Head::on_children() {
 void Head::on_agent_joined(int node) {
   std::vector<std::byte> bytes;
   encode(job_, bytes);
-  agents_.channel(node).send_bytes(ControlKind::job, bytes);
+  agents_.send_bytes(node, ControlKind::job, bytes);
 }
 
 void Head::on_agent_lost(int node) {

@@ -64,7 +64,7 @@ class Head {
   int choose_spare() const;
   std::map<int, std::vector<int>> choose_targets(const std::vector<int>& ranks) const;
   void move_ranks(const std::vector<int>& ranks, int to);
-  void give_all_input(ControlChannel& channel);
+  void give_all_input(int agent);
   void mark_lost(int rank);
   int choose_holder(int agent, int not_this) const;
   void give_holder(int agent, int not_this);

@@ -37,7 +37,7 @@ std::vector<int> Head::agents_with_ranks() const {
 // Fault injection: SIGKILL to an agent and its ranks, or SIGSTOP for a time.
 bool Head::strike(int agent, std::int64_t pause_ns) {
   if (states_[static_cast<std::size_t>(agent)].gone) return false;
-  agents_.channel(agent).send(ControlKind::strike, Strike{pause_ns});
+  agents_.send(agent, ControlKind::strike, Strike{pause_ns});
   return true;
 }
 
@@ -66,7 +66,7 @@ void Head::give_input(Bytes bytes) {
     }
   }
   AgentState& state = states_[static_cast<std::size_t>(agent_of(0))];
-  if (!state.gone) agents_.channel(agent_of(0)).send_bytes(bytes.empty() ? ControlKind::input_end : ControlKind::input, bytes);
+  if (!state.gone) agents_.send_bytes(agent_of(0), bytes.empty() ? ControlKind::input_end : ControlKind::input, bytes);
 }
 
 // Asks every agent for a sign of life. When this process itself was kept from running, nobody is blamed for it.
@@ -82,7 +82,7 @@ void Head::beat() {
     if (silent_ms > job_.node_timeout_ms) {
       lose_agent(agent, fmt::format("nothing was heard of it for {} ms (--node-timeout)", silent_ms));
     } else {
-      agents_.channel(agent).send_bytes(ControlKind::ping);
+      agents_.send_bytes(agent, ControlKind::ping);
     }
   }
   if (!ending_) beat_ = loop_.at(os::later(now, beat_ms * os::millisecond_ns), [this] { beat(); });
@@ -213,8 +213,7 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
   out.put(adopt);
   for (const AdoptedRank& rank : adopted) out.put(rank);
   for (int place : places) out.put(std::int32_t{place});
-  ControlChannel& channel = agents_.channel(to);
-  channel.send_bytes(ControlKind::adopt, body);
+  agents_.send_bytes(to, ControlKind::adopt, body);
   AgentState& state = states_[static_cast<std::size_t>(to)];
   if (state.holder < 0) give_holder(to, -1);
   for (int rank : ranks) {
@@ -222,10 +221,10 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
       hosting(rank).places.push_back(state.holder);
     }
   }
-  if (std::ranges::find(ranks, 0) != ranks.end()) give_all_input(channel);
+  if (std::ranges::find(ranks, 0) != ranks.end()) give_all_input(to);
 }
 
-void Head::give_all_input(ControlChannel& channel) {
+void Head::give_all_input(int agent) {
   std::vector<std::byte> input(64 << 10);
   for (std::uint64_t at = 0; at < input_kept_.size();) {
     ssize_t n = ::pread(input_kept_.fd(), input.data(), input.size(), static_cast<off_t>(at));
@@ -233,10 +232,10 @@ void Head::give_all_input(ControlChannel& channel) {
       output_.say("what was given on standard input cannot be read again");
       return end(1, grace_ms);
     }
-    channel.send_bytes(ControlKind::input, Bytes(input).first(static_cast<std::size_t>(n)));
+    agents_.send_bytes(agent, ControlKind::input, Bytes(input).first(static_cast<std::size_t>(n)));
     at += static_cast<std::uint64_t>(n);
   }
-  if (input_kept_.ended()) channel.send_bytes(ControlKind::input_end);
+  if (input_kept_.ended()) agents_.send_bytes(agent, ControlKind::input_end);
 }
 
 // The next living agent in the ring of all, on another machine if there is one.
@@ -271,7 +270,7 @@ void Head::give_holder(int agent, int not_this) {
 void Head::tell_holder(int agent) {
   AgentState& state = states_[static_cast<std::size_t>(agent)];
   state.standby = state.holder < 0 ? -1 : choose_holder(agent, state.holder);
-  agents_.channel(agent).send(ControlKind::holder, Holder{state.holder, state.generation, state.standby});
+  agents_.send(agent, ControlKind::holder, Holder{state.holder, state.generation, state.standby});
 }
 
 // Whoever had its ranks' determinants before need not keep them.
@@ -285,7 +284,7 @@ void Head::on_held(int agent, Bytes payload) {
     h.place_lost = false;
     for (int place : std::exchange(h.places, {state.holder})) {
       if (place == state.holder || states_[static_cast<std::size_t>(place)].gone) continue;
-      agents_.channel(place).send(ControlKind::forget_events, EventsName{rank, h.term});
+      agents_.send(place, ControlKind::forget_events, EventsName{rank, h.term});
     }
   }
 }
