@@ -30,6 +30,7 @@ static_assert(sizeof(TreeHeader) == 16);
 struct SuspectEntry {
   std::int32_t node = 0;
   std::uint32_t version = 0;  // the view of the agent that found it: the head listens only to its own
+  std::uint32_t silent_ms = 0;  // for how long nothing was heard of it; 0: its connection was closed
 };
 struct ViewRange {
   std::uint32_t from = 0;  // the deaths decided after this version ...

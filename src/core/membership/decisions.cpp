@@ -7,17 +7,27 @@ namespace hf::core::membership {
 using tree::after;
 using wire::DeathEntry;
 
+namespace {
+
+std::uint32_t silent_ms(const Watch& watch) {
+  constexpr std::int64_t ms = 1'000'000;
+  return static_cast<std::uint32_t>((watch.silent_ns() + ms - 1) / ms);
+}
+
+}  // namespace
+
 // Found dead here, or by those below, as they said last. An agent that is heard again is not in the next heartbeat.
 Membership::Suspects Membership::suspects() const {
   Suspects all;
   for (const auto& [child, said] : reported_) {
-    for (const auto& [node, version] : said) {
-      if (node != self_ && view_.is_alive(node)) all[node] = std::max(all[node], version);
+    for (const auto& [node, found] : said) {
+      if (node != self_ && view_.is_alive(node) && found.version >= all[node].version) all[node] = found;
     }
   }
   for (const auto& [node, watched] : watched_) {
-    if (watched.watch.suspected()) all[node] = version();
+    if (watched.watch.suspected()) all[node] = {version(), silent_ms(watched.watch)};
   }
+  for (NodeId node : found_dead_) all[node] = {version(), 0};
   return all;
 }
 
@@ -35,9 +45,9 @@ void Membership::on_suspects(Instant now) {
 // it, and finds it silent because it has turned to its new parent. Where it still is silent, that one will say so.
 std::vector<DeathEntry> Membership::to_decide() const {
   std::vector<DeathEntry> deaths;
-  for (const auto& [node, found_under] : suspects()) {
+  for (const auto& [node, found] : suspects()) {
 #ifndef HOLDFAST_MUTATE_OLD_REPORTS_COUNT
-    if (found_under < turns_[static_cast<std::size_t>(node.value)].since) continue;
+    if (found.version < turns_[static_cast<std::size_t>(node.value)].since) continue;
 #endif
     deaths.push_back({node.value, version().next().value});
   }
@@ -62,10 +72,10 @@ void Membership::decide(Instant now) {
   std::vector<DeathEntry> deaths = to_decide();
   if (deaths.empty() || ending_) return;  // empty: they were heard again
   decided_ = now;
-  apply(now, version().next(), std::move(deaths));
+  apply(now, version().next(), deaths, suspects());
 }
 
-void Membership::apply(Instant now, ViewVersion to, std::vector<DeathEntry> deaths) {
+void Membership::apply(Instant now, ViewVersion to, const std::vector<DeathEntry>& deaths, const Suspects& found) {
   ViewVersion before = version();
   std::vector<NodeId> orphans = orphans_of(deaths);
   view_.apply(to, deaths);
@@ -73,6 +83,9 @@ void Membership::apply(Instant now, ViewVersion to, std::vector<DeathEntry> deat
   for (const DeathEntry& death : deaths) {
     NodeId dead{death.node};
     changed.dead.push_back(dead);
+    auto finding = found.find(dead);
+    changed.silent_ms.push_back(finding == found.end() ? 0 : finding->second.silent_ms);
+    found_dead_.erase(dead);
     watched_.erase(dead);
     reported_.erase(dead);
     peer_versions_.erase(dead);

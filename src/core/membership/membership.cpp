@@ -1,7 +1,4 @@
 #include "core/membership/membership.hpp"
-
-#include <set>
-
 namespace hf::core::membership {
 
 using tree::after;
@@ -70,7 +67,7 @@ void Membership::on_heartbeat(Instant now, NodeId from, const TreeFrame& frame) 
   // An older version may have crossed ours on the way: only who was never told is.
   if (known < version()) send_view(from, known);
   Suspects said;
-  for (const wire::SuspectEntry& entry : frame.suspects) said[NodeId(entry.node)] = ViewVersion(entry.version);
+  for (const wire::SuspectEntry& entry : frame.suspects) said[NodeId(entry.node)] = {ViewVersion(entry.version), entry.silent_ms};
   if (said.empty()) reported_.erase(from);
   else reported_[from] = std::move(said);
   on_suspects(now);
@@ -91,7 +88,7 @@ void Membership::on_view_frame(Instant now, NodeId from, const TreeFrame& frame)
       if (node == self_) return end(EndReason::fenced);
       if (view_.is_alive(node) && dead.insert(node).second) deaths.push_back(death);
     }
-    apply(now, to, std::move(deaths));
+    apply(now, to, deaths, {});
   }
   if (from != parent_) send_heartbeat(from);  // it looks after us until it knows that we have got it
 }
@@ -105,6 +102,12 @@ void Membership::on_closed(Instant now, NodeId peer) {
     watched->second.watch.on_closed();
     on_suspects(now);
   }
+}
+
+void Membership::on_found_dead(Instant now, NodeId agent) {
+  if (ended_ || ending_ || !view_.is_alive(agent)) return;
+  found_dead_.insert(agent);
+  on_suspects(now);
 }
 
 void Membership::on_timeout(Instant now) {
@@ -166,7 +169,7 @@ void Membership::end(EndReason reason) {
 #endif
   ended_ = true;
   out_.clear();
-  events_.push_back({Event::ended, {}, reason});
+  events_.push_back({Event::ended, {}, {}, reason});
 }
 
 bool Membership::poll_event(Event& out) {
@@ -197,7 +200,7 @@ void Membership::send_heartbeat(NodeId to) {
   ByteWriter writer(frame);
   if (to == parent_ && self_ != head_node) {
     told_ = suspects();
-    for (const auto& [node, version] : told_) writer.put(wire::SuspectEntry{node.value, version.value});
+    for (const auto& [node, found] : told_) writer.put(wire::SuspectEntry{node.value, found.version.value, found.silent_ms});
   }
   send(to, TreeKind::heartbeat, std::move(frame));
 }

@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "core/membership/options.hpp"
@@ -28,6 +29,8 @@ enum class EndReason { fenced, head_gone, cut_off };
 struct Event {
   enum Kind { view_changed, ended } kind{};
   std::vector<NodeId> dead;  // view_changed: since the last one
+  // Of the head, for each of them: how long nothing had been heard of it, 0: its connection was closed.
+  std::vector<std::uint32_t> silent_ms;
   EndReason reason{};        // ended: this agent must end, with its ranks
 };
 
@@ -52,6 +55,7 @@ class Membership {
   // `from` is the agent that proved itself on this connection.
   Verdict on_frame(Instant now, NodeId from, const wire::TreeFrame& frame);
   void on_closed(Instant now, NodeId peer);  // its connection, by it or by the network
+  void on_found_dead(Instant now, NodeId agent);  // the head: it has learned so otherwise
   void on_timeout(Instant now);
 
   std::optional<Instant> next_deadline() const;
@@ -59,7 +63,12 @@ class Membership {
   bool poll_transmit(Transmit& out);
 
  private:
-  using Suspects = std::map<NodeId, ViewVersion>;  // with the version of the agent that found each
+  struct Finding {
+    ViewVersion version{};  // of the agent that found it
+    std::uint32_t silent_ms = 0;
+    friend bool operator==(const Finding&, const Finding&) = default;
+  };
+  using Suspects = std::map<NodeId, Finding>;
   struct Turn {
     NodeId parent = head_node;
     ViewVersion since{};
@@ -88,7 +97,7 @@ class Membership {
   std::vector<wire::DeathEntry> to_decide() const;
   void note_turns();
   void decide(Instant now);
-  void apply(Instant now, ViewVersion to, std::vector<wire::DeathEntry> deaths);
+  void apply(Instant now, ViewVersion to, const std::vector<wire::DeathEntry>& deaths, const Suspects& found);
   std::vector<NodeId> orphans_of(const std::vector<wire::DeathEntry>& deaths) const;
   void renew_watches(Instant now, const std::vector<NodeId>& orphans);
   void tell_below(ViewVersion before);
@@ -99,6 +108,7 @@ class Membership {
   NodeId parent_ = head_node;
   std::map<NodeId, Watched> watched_;           // children, and orphans of the dead
   std::map<NodeId, Suspects> reported_;         // by children
+  std::set<NodeId> found_dead_;                 // of the head: see on_found_dead
   std::map<NodeId, ViewVersion> peer_versions_; // of those heard or told
   Suspects told_;                               // to the parent, last
   bool started_ = false, ending_ = false, ended_ = false;

@@ -220,5 +220,22 @@ TEST(Membership, WhoWasStoppedDoesNotTakeItsOwnSilenceForThatOfOthers) {
   EXPECT_EQ(std::ranges::count(said, std::pair(-1, heartbeat)), 2) << "2 is silent still: a word of it, and the regular one";
 }
 
+// What the head learns otherwise (the process that stood for an agent has ended) is a death like another, with its cause.
+TEST(Membership, TheHeadSaysHowEachWasFoundDead) {
+  One head(head_node);
+  head.live(0, 300, {zero, one});
+  head.beat(at(300), zero, 0, {{3, 0, 450}});
+  head.core.on_found_dead(at(301), NodeId(5));
+  head.core.on_found_dead(at(301), NodeId(5));
+  head.core.on_timeout(at(310));
+  Event event;
+  ASSERT_TRUE(head.core.poll_event(event));
+  EXPECT_EQ(event.dead, (std::vector{three, NodeId(5)}));
+  EXPECT_EQ(event.silent_ms, (std::vector{450u, 0u}));
+  head.core.on_found_dead(at(311), NodeId(5));
+  head.core.on_timeout(at(500));
+  EXPECT_FALSE(head.core.poll_event(event)) << "it was declared dead already";
+}
+
 }  // namespace
 }  // namespace hf::core::membership

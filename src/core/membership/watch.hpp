@@ -30,7 +30,10 @@ class Watch {
     ++beats_;
     on_frame(now);
   }
-  void on_closed() { suspected_ = closed_ = true; }
+  void on_closed() {
+    suspected_ = closed_ = true;
+    silent_ns_ = 0;
+  }
   // The watcher itself did not run for this long: it could not hear.
   void forgive(std::int64_t ns, Instant now) {
     heard_.value = std::min(heard_.value + ns, now.value);
@@ -46,17 +49,23 @@ class Watch {
     std::int64_t allowed = beats_ > 0 ? threshold_ns(o) : started ? o.contact_ns : o.start_ns;
     return Instant(heard_.value + allowed);
   }
-  void on_timeout(Instant now, const MembershipOptions& o, bool started) { suspected_ |= now >= deadline(o, started); }
+  void on_timeout(Instant now, const MembershipOptions& o, bool started) {
+    if (suspected_ || now < deadline(o, started)) return;
+    suspected_ = true;
+    silent_ns_ = now.value - heard_.value;
+  }
   // From the start of the job on the time for the first contact counts.
   void on_started(Instant now) {
     if (beats_ == 0) heard_ = now;
   }
   bool suspected() const { return suspected_; }
+  std::int64_t silent_ns() const { return silent_ns_; }  // when it was suspected; 0: its connection was closed
 
  private:
   Instant heard_;
   Instant beat_;
   std::int64_t mean_ns_ = 0, deviation_ns_ = 0;
+  std::int64_t silent_ns_ = 0;
   std::uint64_t beats_ = 0;
   bool suspected_ = false;
   bool closed_ = false;  // is never taken back: a closed connection is death
