@@ -18,8 +18,6 @@
 namespace hf::daemon {
 namespace {
 
-constexpr int connect_limit_ms = 5000;  // for each address of the head
-
 bool read_exactly(MutableBytes to) {
   while (!to.empty()) {
     ssize_t n = ::read(0, to.data(), to.size());
@@ -30,6 +28,16 @@ bool read_exactly(MutableBytes to) {
 }
 
 }  // namespace
+
+Agent::Agent(const AgentTicket& ticket)
+    : ticket_(ticket),
+      head_(loop_, ticket_,
+            {[this](ControlKind kind, Bytes payload) { on_message(kind, payload); }, [this] { on_head_gone(); },
+             [this](ChannelPtr channel) {
+               if (keeper_) keeper_->on_guest(std::move(channel));
+             },
+             [this](const std::string& line) { note(line); }}),
+      bootstrap_(loop_, *this) {}
 
 Agent::~Agent() = default;
 
@@ -50,30 +58,13 @@ int Agent::run(bool head_has_stdin) {
     while (::read(signals_.get(), &info, sizeof info) == sizeof info) continue;
     on_children();
   });
-  if (Result<> connected = connect(); !connected) {
+  if (Result<> connected = head_.connect(); !connected) {
     fmt::print(stderr, "holdfast: agent: {}\n", connected.error().text);
     return exit_head_not_reached;
   }
   if (head_has_stdin) watch_head();
   loop_.run();
   return 0;
-}
-
-Result<> Agent::connect() {
-  std::string tried;
-  for (std::uint16_t i = 0; i < ticket_.address_count; ++i) {
-    const std::uint32_t address = ticket_.addresses[i];
-    Result<os::UniqueFd> fd = os::connect_tcp_within(address, ticket_.port, connect_limit_ms);
-    if (fd) {
-      address_ = os::local_address(fd->get());
-      head_ = std::make_unique<ControlChannel>(
-          loop_, std::move(*fd), [this](ControlKind kind, Bytes payload) { on_frame(kind, payload); },
-          [this] { on_head_gone(); });
-      return {};
-    }
-    tried += fmt::format("{}{}:{}: {}", i > 0 ? "; " : "", os::address_text(address), ticket_.port, fd.error().text);
-  }
-  return fail(fmt::format("the head is not reached ({})", tried));
 }
 
 // Its end of stdin closes with it, also where the network does not tell.
@@ -87,25 +78,8 @@ void Agent::watch_head() {
   });
 }
 
-void Agent::on_frame(ControlKind kind, Bytes payload) {
-  if (!head_proved_) {
-    if (Challenge challenge; kind == ControlKind::challenge && read_struct(payload, challenge)) {
-      std::memcpy(head_nonce_, challenge.nonce, sizeof head_nonce_);
-      make_nonce(own_nonce_);
-      Answer answer{ticket_.node, os::now().value};
-      std::memcpy(answer.nonce, own_nonce_, sizeof own_nonce_);
-      make_proof(ticket_.key, "agent", ticket_.node, head_nonce_, own_nonce_, answer.proof);
-      return head_->send(ControlKind::answer, answer);
-    }
-    std::uint8_t expected[32];
-    make_proof(ticket_.key, "head", ticket_.node, head_nonce_, own_nonce_, expected);
-    Confirm confirm;
-    if (kind != ControlKind::confirm || !read_struct(payload, confirm) || !same_proof(expected, confirm.proof)) {
-      return on_head_gone();
-    }
-    head_proved_ = true;
-    return head_->set_frame_bytes_max(control_frame_bytes_max);
-  }
+void Agent::on_message(ControlKind kind, Bytes payload) {
+  if (gone_) return;
   switch (kind) {
     case ControlKind::job:
       return on_job(payload);
@@ -114,8 +88,6 @@ void Agent::on_frame(ControlKind kind, Bytes payload) {
       return;
     case ControlKind::nodes:
       return on_nodes(payload);
-    case ControlKind::ping:
-      return send_head_bytes(ControlKind::pong);
     case ControlKind::holder:
       if (Holder holder; keeper_ && read_struct(payload, holder)) keeper_->set_holder(holder.agent, Generation{holder.generation}, holder.standby);
       return;
@@ -142,8 +114,11 @@ void Agent::on_frame(ControlKind kind, Bytes payload) {
       job_is_mpi_ = true;
       return;
     case ControlKind::end_job:
+      head_.on_ending();
       if (EndJob end; read_struct(payload, end)) end_job(end.grace_ms);
       return;
+    case ControlKind::leave:
+      return on_leave();
     default:
       return on_head_gone();  // not our head
   }
@@ -156,10 +131,10 @@ void Agent::on_job(Bytes payload) {
     return on_head_gone();
   }
   Ready ready;
-  ready.node.address = address_;
+  ready.node.address = head_.address();
   ready.node.log_port = log_listener_.port;
   os::machine_id().copy(ready.machine, sizeof ready.machine - 1);
-  if (keeper_) ready.node.event_port = keeper_->port();
+  if (keeper_) ready.node.event_port = head_.door_port();
   choose_ways(ready);
   send_head(ControlKind::ready, ready);
 }
@@ -170,6 +145,7 @@ void Agent::on_nodes(Bytes payload) {
     nodes_.push_back(node);
   }
   if (std::ssize(nodes_) != job_.agent_count() || machines_.size() != nodes_.size()) return on_head_gone();  // not our head
+  head_.on_started();
   for (int rank = 0; rank < job_.rank_count(); ++rank) set_place(rank, job_.node_of(rank), job_.node_of(rank), 0);
   for (auto& rank : ranks_) {
     if (keeper_) keeper_->add_rank(Rank{rank->rank}, Term{0}, {});
@@ -202,8 +178,7 @@ Result<> Agent::prepare() {
   hosting_.resize(static_cast<std::size_t>(job_.rank_count()));
   if (job_.keeps_events()) {
     EventKeeper::Owner& owner = *this;
-    keeper_ = std::make_unique<EventKeeper>(loop_, ticket_.key, ticket_.node, job_.event_memory_bytes, owner);
-    if (Result<> opened = keeper_->open(address_); !opened) return opened;
+    keeper_ = std::make_unique<EventKeeper>(loop_, ticket_.key, NodeId(ticket_.node), job_.event_memory_bytes, owner);
   }
   for (int number = 0; number < job_.rank_count(); ++number) {
     if (job_.node_of(number) != ticket_.node) continue;
@@ -233,7 +208,7 @@ Result<> Agent::make_rank(int number) {
 }
 
 Result<> Agent::serve_logs() {
-  Result<os::TcpListener> listener = os::listen_tcp(address_);
+  Result<os::TcpListener> listener = os::listen_tcp(head_.address());
   if (!listener) return std::unexpected(listener.error());
   log_listener_ = std::move(*listener);
   LogServerOptions options;
@@ -318,10 +293,13 @@ void Agent::finish_if_over() {
     if (rank->state != LocalRank::State::over) return;
   }
   os::end_all_children();
-  gone_ = true;
-  send_head_bytes(ControlKind::gone);
-  head_->flush_blocking();
-  loop_.stop();
+  if (!std::exchange(over_, true)) send_head_bytes(ControlKind::gone);
+}
+
+// What others below this agent are told has been sent when this is.
+void Agent::on_leave() {
+  if (head_.all_sent()) return loop_.stop();
+  loop_.at(os::later(os::now(), os::millisecond_ns), [this] { on_leave(); });
 }
 
 void Agent::event(EventKind kind, const LocalRank& rank, std::array<std::uint64_t, 4> v, Bytes text) {

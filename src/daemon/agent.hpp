@@ -1,5 +1,5 @@
 // The agent of one node: starts its ranks, sees them die and starts them again, keeps their segments, passes on their
-// output. One poll loop; joined to the head by one TCP connection. The agent's death is its node's (design
+// output. One poll loop; joined to the head through the tree of agents. The agent's death is its node's (design
 // section 6.1).
 #pragma once
 #include <deque>
@@ -8,8 +8,8 @@
 
 #include "daemon/board.hpp"
 #include "daemon/bootstrap_server.hpp"
-#include "daemon/control_channel.hpp"
 #include "daemon/event_keeper.hpp"
+#include "daemon/head_link.hpp"
 #include "daemon/job.hpp"
 #include "daemon/local_rank.hpp"
 #include "daemon/log_service/log_server.hpp"
@@ -20,16 +20,15 @@ namespace hf::daemon {
 
 class Agent : private BootstrapOwner, private SegmentProvider, private EventKeeper::Owner {
  public:
-  explicit Agent(const AgentTicket& ticket) : ticket_(ticket), bootstrap_(loop_, *this) {}
+  explicit Agent(const AgentTicket& ticket);
   ~Agent() override;
   // Until the job has ended or the head is gone; an exit code. `head_has_stdin`: stdin ends with the head.
   int run(bool head_has_stdin);
 
  private:
   // ---- agent.cpp: life of the agent, frames of the head
-  Result<> connect();
   void watch_head();
-  void on_frame(ControlKind kind, Bytes payload);
+  void on_message(ControlKind kind, Bytes payload);
   void on_job(Bytes payload);
   Result<> prepare();
   void choose_ways(Ready& ready);
@@ -43,6 +42,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void on_output_taken(Bytes payload);
   void end_job(std::uint32_t grace_ms);
   void finish_if_over();
+  void on_leave();
   void event(EventKind kind, const LocalRank& rank, std::array<std::uint64_t, 4> values = {}, Bytes text = {});
   void event_failed(const LocalRank& rank, int exit_code, const std::string& text);
   void ring_all();
@@ -50,9 +50,9 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
 
   template <class T>
   void send_head(ControlKind kind, const T& body, Bytes tail = {}) {
-    head_->send(kind, body, tail);
+    head_.send(kind, std::as_bytes(std::span(&body, 1)), tail);
   }
-  void send_head_bytes(ControlKind kind, Bytes body = {}) { head_->send_bytes(kind, body); }
+  void send_head_bytes(ControlKind kind, Bytes body = {}) { head_.send(kind, body); }
 
   // ---- agent_ranks.cpp: life of the ranks
   void start_all();
@@ -94,7 +94,6 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void on_holder_lost(Generation generation, const std::string& why) override;
   void on_fenced(Rank rank) override;
   void on_damaged(Rank rank) override;
-  void on_stranger(const std::string& line) override;
 
   // ---- agent_bootstrap.cpp: BootstrapOwner
   Result<> may_join(int rank, pid_t process) override;
@@ -120,11 +119,8 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   static constexpr std::uint64_t output_window_bytes = 1u << 20;  // sent to the head and not yet out of the job
 
   AgentTicket ticket_;
-  std::uint32_t address_ = 0;  // of this node, for others: the one that the head sees
   os::EventLoop loop_;
-  std::unique_ptr<ControlChannel> head_;
-  std::uint8_t head_nonce_[32] = {}, own_nonce_[32] = {};
-  bool head_proved_ = false;
+  HeadLink head_;
   os::UniqueFd signals_;
   os::TcpListener log_listener_;
   BootstrapServer bootstrap_;
@@ -147,7 +143,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   std::uint64_t input_taken_ = 0;
   std::vector<std::unique_ptr<LocalRank>> ranks_;  // of this node, ascending
   bool job_is_mpi_ = false;
-  bool ending_ = false, gone_ = false;
+  bool ending_ = false, over_ = false, gone_ = false;  // over: nothing is left here, and the head knows
   os::EventLoop::TimerId grace_timer_ = 0;
   std::uint64_t output_unconfirmed_ = 0;
   bool output_paused_ = false;

@@ -9,28 +9,27 @@
 #include "os/clock.hpp"
 
 namespace hf::daemon {
-namespace {
 
-constexpr std::int64_t proof_timeout_ms = 5000;
-
-}  // namespace
-
-AgentLinks::AgentLinks(os::EventLoop& loop, std::vector<std::string> hosts, const LaunchOptions& options, Handlers handlers)
+AgentLinks::AgentLinks(os::EventLoop& loop, std::vector<std::string> hosts, const LaunchOptions& options, const TreeSettings& settings,
+                       Handlers handlers)
     : loop_(loop),
       hosts_(std::move(hosts)),
       options_(options),
+      settings_(settings),
       handlers_(std::move(handlers)),
       launcher_(make_launcher(loop, options, handlers_.on_line)),
       loopback_only_(on_this_machine(options, hosts_)),
-      links_(hosts_.size()) {}
+      door_(
+          loop, key_, [this](const Visitor& visitor, ChannelPtr channel) { on_guest(visitor, std::move(channel)); },
+          [this] { handlers_.on_stranger("a connection that does not know the job's key was refused"); }),
+      agents_(hosts_.size()) {}
 
 Result<> AgentLinks::start() {
   randombytes_buf(key_.data(), key_.size());
-  if (Result<> listening = listen(); !listening) return listening;
-  loop_.add(listener_.fd.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
+  if (Result<> listening = listen_for_agents(); !listening) return listening;
   AgentTicket ticket;
   ticket.build = own_build();
-  ticket.port = listener_.port;
+  ticket.port = door_.port();
   ticket.key = key_;
   for (std::size_t node = 0; node < hosts_.size(); ++node) {
     auto addresses = addresses_for(hosts_[node]);
@@ -43,21 +42,16 @@ Result<> AgentLinks::start() {
   return launcher_->started_all();
 }
 
-Result<> AgentLinks::listen() {
+Result<> AgentLinks::listen_for_agents() {
   std::uint32_t at = loopback_only_ ? os::loopback_address() : os::every_address;
   if (!options_.head_address.empty()) {
     auto given = os::resolve(options_.head_address);
     if (!given) return fail(fmt::format("--head-address {}: not an address of this machine", options_.head_address));
     at = *given;
   }
-  Result<os::TcpListener> listener = os::listen_tcp(at);
-  if (!listener) {
-    return options_.head_address.empty()
-               ? std::unexpected(listener.error())
-               : fail(fmt::format("--head-address {}: {}", options_.head_address, listener.error().text));
-  }
-  listener_ = std::move(*listener);
-  return {};
+  Result<> opened = door_.open(at);
+  if (!opened && !options_.head_address.empty()) return fail(fmt::format("--head-address {}: {}", options_.head_address, opened.error().text));
+  return opened;
 }
 
 // Where an agent on that host may find this machine, the most likely first.
@@ -78,73 +72,73 @@ Result<std::vector<std::uint32_t>> AgentLinks::addresses_for(const std::string& 
   return out;
 }
 
-void AgentLinks::accept() {
-  while (os::UniqueFd fd = os::accept_tcp(listener_.fd.get())) {
-    auto guest = std::make_shared<Guest>();
-    std::weak_ptr<Guest> weak = guest;
-    guest->channel = std::make_shared<ControlChannel>(
-        loop_, std::move(fd),
-        [this, weak](ControlKind kind, Bytes payload) {
-          if (auto self = weak.lock()) on_answer(self, kind, payload);
-        },
-        [this, weak] {
-          if (auto self = weak.lock()) dismiss(self);
-        });
-    make_nonce(guest->challenge.nonce);
-    guests_.push_back(guest);
-    guest->timer = loop_.at(os::later(os::now(), proof_timeout_ms * os::millisecond_ns), [this, weak] {
-      if (auto self = weak.lock()) dismiss(self);
-    });
-    guest->challenged = os::now();
-    guest->channel->send(ControlKind::challenge, guest->challenge);
+void AgentLinks::on_guest(const Visitor& visitor, ChannelPtr channel) {
+  const bool known = visitor.node.value >= 0 && visitor.node.value < std::ssize(agents_);
+  if (known && visitor.purpose == Purpose::tree && tree_) return tree_->add_link(visitor.node, std::move(channel));
+  if (!known || visitor.purpose != Purpose::join || joined(visitor.node.value)) return channel->shut();
+  const int node = visitor.node.value;
+  AgentEnd& agent = agents_[static_cast<std::size_t>(node)];
+  agent.joined = true;
+  agent.clock_offset_ns = visitor.clock_offset_ns;
+  agent.joining = std::move(channel);
+  agent.joining->set_handlers([this, node](ControlKind kind, Bytes payload) { on_joining_frame(node, kind, payload); },
+                              [this, node] { on_joining_closed(node); });
+}
+
+void AgentLinks::on_joining_frame(int node, ControlKind kind, Bytes payload) {
+  AgentEnd& agent = agents_[static_cast<std::size_t>(node)];
+  if (kind == ControlKind::linked) agent.linked = true;
+  if (kind != ControlKind::home || !read_struct(payload, agent.at) || tree_) return;
+  if (std::ranges::all_of(agents_, [](const AgentEnd& a) { return a.at.port != 0; })) {
+    loop_.at(os::now(), [this] { build_tree(); });  // not from inside a handler of a channel that is given away
   }
 }
 
-void AgentLinks::dismiss(const std::shared_ptr<Guest>& guest) {
-  if (std::exchange(guest->over, true)) return;
-  loop_.cancel(guest->timer);
-  handlers_.on_stranger("a connection that does not know the job's key was refused");
-  // Not from inside one of the channel's own handlers.
-  loop_.at(os::now(), [this, guest] { guests_.remove(guest); });
+void AgentLinks::on_joining_closed(int node) {
+  AgentEnd& agent = agents_[static_cast<std::size_t>(node)];
+  ChannelPtr closed = std::exchange(agent.joining, nullptr);
+  loop_.at(os::now(), [closed] {});
+  if (agent.linked) return;
+  if (tree_) return tree_->on_found_dead(NodeId(node));
+  handlers_.on_lost(node, 0);
 }
 
-void AgentLinks::on_answer(const std::shared_ptr<Guest>& guest, ControlKind kind, Bytes payload) {
-  Answer answer;
-  if (guest->over) return;
-  if (kind != ControlKind::answer || !read_struct(payload, answer) || answer.node < 0 ||
-      answer.node >= std::ssize(links_) || joined(answer.node)) {
-    return dismiss(guest);
-  }
-  std::uint8_t expected[32];
-  make_proof(key_, "agent", answer.node, guest->challenge.nonce, answer.nonce, expected);
-  if (!same_proof(expected, answer.proof)) return dismiss(guest);
-  guest->over = true;
-  loop_.cancel(guest->timer);
-  Confirm confirm;
-  make_proof(key_, "head", answer.node, guest->challenge.nonce, answer.nonce, confirm.proof);
-  guest->channel->send(ControlKind::confirm, confirm);
-  guest->channel->set_frame_bytes_max(control_frame_bytes_max);
-  int node = answer.node;
-  const Instant now = os::now();
-  // A clock of this machine says something between the two.
-  if (answer.time_ns < guest->challenged.value || answer.time_ns > now.value) {
-    links_[static_cast<std::size_t>(node)].clock_offset_ns = (guest->challenged.value + now.value) / 2 - answer.time_ns;
-  }
-  guest->channel->set_handlers([this, node](ControlKind k, Bytes p) { handlers_.on_frame(node, k, p); },
-                               [this, node] { handlers_.on_lost(node); });
-  links_[static_cast<std::size_t>(node)].channel = guest->channel;
-  loop_.at(os::now(), [this, guest] { guests_.remove(guest); });
-  handlers_.on_joined(node);
+void AgentLinks::build_tree() {
+  if (std::ranges::any_of(agents_, [](const AgentEnd& a) { return !a.joining; })) return;  // one is lost already
+  tree_ = std::make_unique<TreeNode>(
+      loop_, key_, head_node, settings_,
+      TreeNode::Handlers{[this](NodeId from, ControlKind kind, Bytes payload) { on_message(from, kind, payload); },
+                         [this](NodeId agent, std::uint32_t silent_ms) { handlers_.on_lost(agent.value, silent_ms); },
+                         [](TreeNode::EndReason) {}, [](NodeId) {}});
+  for (std::size_t i = 0; i < agents_.size(); ++i) tree_->set_address(NodeId(static_cast<int>(i)), agents_[i].at);
+  for (int node = 0; node < std::ssize(agents_); ++node) give_place(node);
+  handlers_.on_all_joined();
 }
 
-void AgentLinks::send_all_bytes(ControlKind kind, Bytes body) {
-  for (Link& link : links_) {
-    if (link.channel) link.channel->send_bytes(kind, body);
+// With the addresses of those above it; whoever stands below the head at once keeps its connection.
+void AgentLinks::give_place(int node) {
+  AgentEnd& agent = agents_[static_cast<std::size_t>(node)];
+  std::vector<AgentAddress> above;
+  for (NodeId other : tree_->shape().path_to_head(NodeId(node))) {
+    if (other != head_node) above.push_back({other.value, agents_[static_cast<std::size_t>(other.value)].at});
   }
+  agent.joining->send(ControlKind::place, Place{settings_, static_cast<std::uint32_t>(above.size())}, std::as_bytes(std::span(above)));
+  if (above.empty()) tree_->add_link(NodeId(node), std::exchange(agent.joining, nullptr));
 }
 
-void AgentLinks::close(int node) {
-  if (joined(node)) channel(node).shut();
+void AgentLinks::on_message(NodeId from, ControlKind kind, Bytes payload) {
+  if (kind != ControlKind::where) return handlers_.on_frame(from.value, kind, payload);
+  std::int32_t wanted = -1;
+  if (!read_struct(payload, wanted) || wanted < 0 || wanted >= std::ssize(agents_)) return;
+  send(from.value, ControlKind::address, AgentAddress{wanted, agents_[static_cast<std::size_t>(wanted)].at});
+}
+
+void AgentLinks::on_ending() {
+  if (tree_) tree_->on_ending();
+}
+
+void AgentLinks::leave() {
+  if (tree_) send_all_bytes(ControlKind::leave, {});
 }
 
 }  // namespace hf::daemon

@@ -1,81 +1,83 @@
-// The head's side of its agents: has them started, lets only those in that prove the job's key, and sees them die.
+// The head's side of its agents: has them started, lets only those in that prove the job's key, gives each its place in the tree of
+// agents when all have joined, and sees them die.
 #pragma once
 #include <functional>
-#include <list>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "daemon/agent.hpp"
-#include "daemon/control_channel.hpp"
+#include "daemon/control_door.hpp"
 #include "daemon/launcher/launcher.hpp"
-#include "os/tcp.hpp"
+#include "daemon/tree_node.hpp"
 
 namespace hf::daemon {
 
 class AgentLinks {
  public:
   struct Handlers {
-    std::function<void(int node)> on_joined;
+    std::function<void()> on_all_joined;  // from now on there is something to be sent through
     std::function<void(int node, ControlKind kind, Bytes payload)> on_frame;
-    std::function<void(int node)> on_lost;                // its connection is gone
-    std::function<void(const std::string&)> on_stranger;  // a connection without the key was refused
+    std::function<void(int node, std::uint32_t silent_ms)> on_lost;  // 0: its connection is gone
+    std::function<void(const std::string&)> on_stranger;             // a connection without the key was refused
     std::function<void(const std::string& host, const std::string& line)> on_line;  // of a launcher, or an agent's stderr
   };
   // One agent for each host, numbered in their order.
-  AgentLinks(os::EventLoop& loop, std::vector<std::string> hosts, const LaunchOptions& options, Handlers handlers);
+  AgentLinks(os::EventLoop& loop, std::vector<std::string> hosts, const LaunchOptions& options, const TreeSettings& settings,
+             Handlers handlers);
   Result<> start();
   // A child has ended and was reaped: the agent for which it stood.
   std::optional<Launcher::Ended> on_child_ended(pid_t process, int status) { return launcher_->on_child_ended(process, status); }
+  bool joined(int node) const { return agents_[static_cast<std::size_t>(node)].joined; }
+  bool all_joined() const { return tree_ != nullptr; }
+  bool is_alive(int node) const { return tree_->is_alive(NodeId(node)); }
+  // All of the following: after all have joined. What is for the dead is let go.
   template <class T>
   void send(int node, ControlKind kind, const T& body) {
-    channel(node).send(kind, body);
+    send_bytes(node, kind, std::as_bytes(std::span(&body, 1)));
   }
-  void send_bytes(int node, ControlKind kind, Bytes body = {}) { channel(node).send_bytes(kind, body); }
-  bool joined(int node) const { return links_[static_cast<std::size_t>(node)].channel != nullptr; }
-  // It is lost: nothing is sent to it or heard from it any more. joined() stays true.
-  void close(int node);
+  void send_bytes(int node, ControlKind kind, Bytes body = {}) { tree_->post_down(NodeId(node), kind, body); }
   template <class T>
   void send_all(ControlKind kind, const T& body) {
-    for (Link& link : links_) {
-      if (link.channel) link.channel->send(kind, body);
-    }
+    send_all_bytes(kind, std::as_bytes(std::span(&body, 1)));
   }
-  void send_all_bytes(ControlKind kind, Bytes body);
+  void send_all_bytes(ControlKind kind, Bytes body) { tree_->post_all(kind, body); }
+  void on_started() { tree_->on_started(); }
+  void on_ending();
+  void leave();  // all have ended their processes
+  bool all_sent() const { return !tree_ || tree_->all_sent(); }
   // What an agent's clock must be raised by to be the head's: 0 on the same machine.
-  std::int64_t clock_offset_ns(int node) const { return links_[static_cast<std::size_t>(node)].clock_offset_ns; }
+  std::int64_t clock_offset_ns(int node) const { return agents_[static_cast<std::size_t>(node)].clock_offset_ns; }
   void kill_all() { launcher_->end_all(); }
   void settle() { launcher_->settle(); }  // all agents have ended, or were killed
 
  private:
-  struct Link {
-    std::shared_ptr<ControlChannel> channel;
+  struct AgentEnd {
+    ChannelPtr joining;  // until it is linked elsewhere in the tree
+    Address at;          // of its door
     std::int64_t clock_offset_ns = 0;
+    bool joined = false, linked = false;
   };
-  ControlChannel& channel(int node) { return *links_[static_cast<std::size_t>(node)].channel; }
-  struct Guest {  // connected, not yet proved
-    std::shared_ptr<ControlChannel> channel;
-    Challenge challenge;
-    Instant challenged{};
-    bool over = false;
-    os::EventLoop::TimerId timer = 0;
-  };
-  Result<> listen();
+  Result<> listen_for_agents();
   Result<std::vector<std::uint32_t>> addresses_for(const std::string& host) const;
-  void accept();
-  void on_answer(const std::shared_ptr<Guest>& guest, ControlKind kind, Bytes payload);
-  void dismiss(const std::shared_ptr<Guest>& guest);
+  void on_guest(const Visitor& visitor, ChannelPtr channel);
+  void on_joining_frame(int node, ControlKind kind, Bytes payload);
+  void on_joining_closed(int node);
+  void build_tree();
+  void give_place(int node);
+  void on_message(NodeId from, ControlKind kind, Bytes payload);
 
   os::EventLoop& loop_;
   std::vector<std::string> hosts_;
   LaunchOptions options_;
+  TreeSettings settings_;
   Handlers handlers_;
   std::unique_ptr<Launcher> launcher_;
   bool loopback_only_;
   JobKey key_{};
-  os::TcpListener listener_;
-  std::vector<Link> links_;
-  std::list<std::shared_ptr<Guest>> guests_;
+  ControlDoor door_;
+  std::vector<AgentEnd> agents_;
+  std::unique_ptr<TreeNode> tree_;  // null until all have joined
 };
 
 }  // namespace hf::daemon

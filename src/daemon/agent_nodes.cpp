@@ -132,6 +132,4 @@ void Agent::on_damaged(Rank rank) {
   event_failed(*local(rank.value), 1, fmt::format("the event log of rank {} is damaged", rank.value));
 }
 
-void Agent::on_stranger(const std::string& line) { note(line); }
-
 }  // namespace hf::daemon

@@ -67,6 +67,7 @@ void ControlChannel::receive() {
   ssize_t n = ::recv(fd_.get(), in_.data() + before, in_.size() - before, 0);
   in_.resize(before + (n > 0 ? static_cast<std::size_t>(n) : 0));
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  refused_ = n < 0 && errno == ECONNREFUSED;
   if (n <= 0) return close();
   std::size_t used = 0;
   while (!closed_) {
@@ -80,8 +81,8 @@ void ControlChannel::receive() {
     ControlKind kind{};
     read_struct(frame, kind);
     used += sizeof size + size;
-    on_frame_(kind, frame);
     if (next_on_frame_) on_frame_ = std::exchange(next_on_frame_, {});
+    on_frame_(kind, frame);
   }
   in_.erase(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(used));
 }

@@ -1,4 +1,4 @@
-// One connection between the head and an agent: frames over non-blocking TCP, and the proof of the job's key.
+// One connection between the head and an agent, or two agents: frames over non-blocking TCP, and the proof of the job's key.
 #pragma once
 #include <functional>
 #include <string_view>
@@ -36,7 +36,9 @@ class ControlChannel {
   void set_frame_bytes_max(std::size_t bytes) { frame_bytes_max_ = bytes; }
   bool closed() const { return closed_; }
   bool malformed() const { return malformed_; }  // closed, for what came was no frame
+  bool refused() const { return refused_; }      // closed, for nobody listens there
   void shut();  // ends the connection; on_close is not called
+  bool all_sent() const { return closed_ || out_.empty(); }
   void flush_blocking();  // before exit: waits until all is sent or the peer is gone
 
  private:
@@ -52,15 +54,15 @@ class ControlChannel {
   std::size_t frame_bytes_max_ = 1024;
   std::vector<std::byte> in_, out_;
   std::size_t out_sent_ = 0;
-  bool closed_ = false, malformed_ = false;
+  bool closed_ = false, malformed_ = false, refused_ = false;
 };
 
 inline constexpr std::size_t control_frame_bytes_max = 64u << 20;
 
 void make_nonce(std::uint8_t (&nonce)[32]);
-// HMAC of role, node and both nonces under the job's key.
-void make_proof(const JobKey& key, std::string_view role, int node, const std::uint8_t (&head_nonce)[32],
-                const std::uint8_t (&agent_nonce)[32], std::uint8_t (&proof)[32]);
+// HMAC of role, visitor and both nonces under the job's key.
+void make_proof(const JobKey& key, std::string_view role, int node, const std::uint8_t (&visited_nonce)[32],
+                const std::uint8_t (&visitor_nonce)[32], std::uint8_t (&proof)[32]);
 bool same_proof(const std::uint8_t (&left)[32], const std::uint8_t (&right)[32]);  // in constant time
 
 template <class T>

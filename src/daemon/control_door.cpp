@@ -6,8 +6,17 @@
 namespace hf::daemon {
 namespace {
 
-constexpr std::int64_t proof_timeout_ms = 2000;
-constexpr std::string_view visitor = "visiting agent", host = "visited agent";
+constexpr std::int64_t proof_timeout_ms = 5000;
+
+// Whose proof it is, and for what.
+const char* role(bool visitor, Purpose purpose) {
+  switch (purpose) {
+    case Purpose::join: return visitor ? "joins" : "is joined";
+    case Purpose::tree: return visitor ? "visits for the tree" : "is visited for the tree";
+    case Purpose::events: return visitor ? "visits for events" : "is visited for events";
+  }
+  return "";
+}
 
 Instant proof_deadline() { return os::later(os::now(), proof_timeout_ms * os::millisecond_ns); }
 
@@ -43,6 +52,7 @@ void ControlDoor::accept() {
     guest->timer = loop_.at(proof_deadline(), [this, weak] {
       if (auto self = weak.lock()) dismiss(self, false);
     });
+    guest->challenged = os::now();
     guest->channel->send(ControlKind::challenge, guest->challenge);
   }
 }
@@ -50,17 +60,23 @@ void ControlDoor::accept() {
 void ControlDoor::on_answer(const GuestPtr& guest, ControlKind kind, Bytes payload) {
   Answer answer;
   if (guest->over) return;
-  if (kind != ControlKind::answer || !read_struct(payload, answer)) return dismiss(guest, true);
+  if (kind != ControlKind::answer || !read_struct(payload, answer) || answer.purpose > Purpose::events) return dismiss(guest, true);
   std::uint8_t expected[32];
-  make_proof(key_, visitor, answer.node, guest->challenge.nonce, answer.nonce, expected);
+  make_proof(key_, role(true, answer.purpose), answer.node, guest->challenge.nonce, answer.nonce, expected);
   if (!same_proof(expected, answer.proof)) return dismiss(guest, true);
   guest->over = true;
   loop_.cancel(guest->timer);
   Confirm confirm;
-  make_proof(key_, host, answer.node, guest->challenge.nonce, answer.nonce, confirm.proof);
+  make_proof(key_, role(false, answer.purpose), answer.node, guest->challenge.nonce, answer.nonce, confirm.proof);
   guest->channel->send(ControlKind::confirm, confirm);
   guest->channel->set_frame_bytes_max(control_frame_bytes_max);
-  on_guest_(answer.node, guest->channel);
+  const Instant now = os::now();
+  Visitor visitor{NodeId(answer.node), answer.purpose};
+  // A clock of this machine says something between the two.
+  if (answer.time_ns < guest->challenged.value || answer.time_ns > now.value) {
+    visitor.clock_offset_ns = (guest->challenged.value + now.value) / 2 - answer.time_ns;
+  }
+  on_guest_(visitor, guest->channel);
   forget(guest);
 }
 
@@ -80,16 +96,17 @@ void ControlDoor::forget(const GuestPtr& guest) {
   });
 }
 
-ControlVisit::ControlVisit(os::EventLoop& loop, const JobKey& key, int self, std::uint32_t address, std::uint16_t port,
-                           Handlers handlers)
-    : loop_(loop), key_(key), self_(self), handlers_(std::move(handlers)) {
-  os::UniqueFd fd(rail::tcp::dial({address, port}));
+ControlVisit::ControlVisit(os::EventLoop& loop, const JobKey& key, NodeId self, Purpose purpose, Address at, Handlers handlers)
+    : ControlVisit(loop, key, self, purpose, os::UniqueFd(rail::tcp::dial({at.address, at.port})), std::move(handlers)) {}
+
+ControlVisit::ControlVisit(os::EventLoop& loop, const JobKey& key, NodeId self, Purpose purpose, os::UniqueFd fd, Handlers handlers)
+    : loop_(loop), key_(key), self_(self), purpose_(purpose), handlers_(std::move(handlers)) {
   timer_ = loop_.at(fd ? proof_deadline() : os::now(), [this] {
     timer_ = 0;
     fail();
   });
   if (!fd) return;
-  channel_ = std::make_unique<ControlChannel>(
+  channel_ = std::make_shared<ControlChannel>(
       loop_, std::move(fd), [this](ControlKind kind, Bytes payload) { on_frame(kind, payload); }, [this] { fail(); });
 }
 
@@ -107,13 +124,13 @@ void ControlVisit::on_frame(ControlKind kind, Bytes payload) {
     answered_ = true;
     std::memcpy(their_nonce_, challenge.nonce, sizeof their_nonce_);
     make_nonce(own_nonce_);
-    Answer answer{self_};
+    Answer answer{self_.value, purpose_, os::now().value};
     std::memcpy(answer.nonce, own_nonce_, sizeof own_nonce_);
-    make_proof(key_, visitor, self_, their_nonce_, own_nonce_, answer.proof);
+    make_proof(key_, role(true, purpose_), self_.value, their_nonce_, own_nonce_, answer.proof);
     return channel_->send(ControlKind::answer, answer);
   }
   std::uint8_t expected[32];
-  make_proof(key_, host, self_, their_nonce_, own_nonce_, expected);
+  make_proof(key_, role(false, purpose_), self_.value, their_nonce_, own_nonce_, expected);
   Confirm confirm;
   if (!answered_ || kind != ControlKind::confirm || !read_struct(payload, confirm) || !same_proof(expected, confirm.proof)) {
     return fail();

@@ -1,4 +1,4 @@
-// How an agent lets other agents of its job in, and gets in itself: whoever connects proves that it has the job's key, and is shown
+// How the head and its agents let each other in: whoever connects proves that it has the job's key and says what for, and is shown
 // that the other has it. docs/bootstrap.md.
 #pragma once
 #include <functional>
@@ -12,10 +12,17 @@ namespace hf::daemon {
 
 using ChannelPtr = std::shared_ptr<ControlChannel>;
 
+// Who has proved itself.
+struct Visitor {
+  NodeId node{};  // of which only the key is proved: whether there is such an agent is the caller's to check
+  Purpose purpose{};
+  std::int64_t clock_offset_ns = 0;  // what its clock must be raised by to be ours; 0: it is the same
+};
+
 class ControlDoor {
  public:
-  // `on_guest(number, channel)`: an agent has proved itself; the handlers of its channel are the caller's to set.
-  ControlDoor(os::EventLoop& loop, const JobKey& key, std::function<void(int, ChannelPtr)> on_guest,
+  // `on_guest`: the handlers of its channel are the caller's to set. `on_stranger`: the first who did not have the key.
+  ControlDoor(os::EventLoop& loop, const JobKey& key, std::function<void(const Visitor&, ChannelPtr)> on_guest,
               std::function<void()> on_stranger)
       : loop_(loop), key_(key), on_guest_(std::move(on_guest)), on_stranger_(std::move(on_stranger)) {}
   ~ControlDoor();
@@ -26,6 +33,7 @@ class ControlDoor {
   struct Guest {
     ChannelPtr channel;
     Challenge challenge;
+    Instant challenged{};
     bool over = false;
     os::EventLoop::TimerId timer = 0;
   };
@@ -37,14 +45,14 @@ class ControlDoor {
 
   os::EventLoop& loop_;
   const JobKey& key_;
-  std::function<void(int, ChannelPtr)> on_guest_;
+  std::function<void(const Visitor&, ChannelPtr)> on_guest_;
   std::function<void()> on_stranger_;
   os::TcpListener listener_;
   std::list<GuestPtr> guests_;
   bool told_stranger_ = false;
 };
 
-// One connection to another agent's door, made without waiting.
+// One connection to another's door, made without waiting.
 class ControlVisit {
  public:
   // `on_open` once, when both have proved themselves; `on_frame` from then on; `on_close` once, also when it never opened.
@@ -53,20 +61,26 @@ class ControlVisit {
     ControlChannel::OnFrame on_frame;
     std::function<void()> on_close;
   };
-  ControlVisit(os::EventLoop& loop, const JobKey& key, int self, std::uint32_t address, std::uint16_t port, Handlers handlers);
+  ControlVisit(os::EventLoop& loop, const JobKey& key, NodeId self, Purpose purpose, Address at, Handlers handlers);
+  // Of a connection that is made already.
+  ControlVisit(os::EventLoop& loop, const JobKey& key, NodeId self, Purpose purpose, os::UniqueFd fd, Handlers handlers);
   ~ControlVisit();
   ControlVisit(const ControlVisit&) = delete;
   bool open() const { return open_ && !channel_->closed(); }
   ControlChannel& channel() { return *channel_; }
+  // For a caller that goes on with it, its handlers set anew, and drops the visit.
+  ChannelPtr share() const { return channel_; }
+  bool refused() const { return channel_ && channel_->refused(); }  // nobody listens there
 
  private:
   void on_frame(ControlKind kind, Bytes payload);
   void fail();
   os::EventLoop& loop_;
   const JobKey& key_;
-  int self_;
+  NodeId self_;
+  Purpose purpose_;
   Handlers handlers_;
-  std::unique_ptr<ControlChannel> channel_;
+  ChannelPtr channel_;
   std::uint8_t their_nonce_[32] = {}, own_nonce_[32] = {};
   bool answered_ = false, open_ = false, closed_ = false;
   os::EventLoop::TimerId timer_ = 0;

@@ -4,15 +4,25 @@
 #pragma once
 #include <cstdint>
 
+#include "core/membership/options.hpp"
+#include "core/tree/options.hpp"
 #include "wire/bootstrap.hpp"
 
 namespace hf::daemon {
 
 enum class ControlKind : std::uint32_t {
   // Opening: each proves that it has the job's key by authenticating both nonces.
-  challenge = 1,  // head -> agent: Challenge
-  answer,         // agent -> head: Answer
-  confirm,        // head -> agent: Confirm
+  challenge = 1,  // visited -> visitor: Challenge
+  answer,         // visitor -> visited: Answer
+  confirm,        // visited -> visitor: Confirm
+  // On the connection with which an agent joins its head:
+  home,    // agent -> head: Address of its door
+  place,   // head -> agent: Place, then its AgentAddress: all agents have joined
+  linked,  // agent -> head: it has a connection to its parent, which is not the head; this one ends
+  // Between neighbours in the tree of agents:
+  tree,  // a frame of wire/tree.hpp. Its messages are a ControlKind and what follows it, of those below
+  where,    // agent -> head: NodeId: which it cannot reach yet
+  address,  // head -> agent: AgentAddress
   // head -> agent
   job,    // Job (job.hpp)
   machines,  // u16 of every agent, before `nodes`: the lowest number of an agent on the same machine
@@ -24,6 +34,7 @@ enum class ControlKind : std::uint32_t {
   kill_rank,     // RankOnly: fault injection
   mpi_job,       // some rank has called MPI_Init: a rank killed before its own call is started again
   end_job,       // EndJob
+  leave,         // all agents have nothing left: they end
   // agent -> head
   ready,        // Ready: the job is understood, the log port is open
   output,       // OutputHead, then bytes that a rank wrote
@@ -35,13 +46,10 @@ enum class ControlKind : std::uint32_t {
   adopted,      // Adopted: the ranks of that `adopt` have been started
   adopt_failed, // text: why they cannot be
   // head -> agent
-  ping,    // answered by pong
   holder,  // Holder: where the agent's ranks' events are kept from now on
   adopt,   // Adopt, then its AdoptedRank, then the agents (i32) that may have their events: ranks of a lost agent
   strike,  // Strike: fault injection
   forget_events,  // EventsName: the hosting before this term
-  // agent -> head
-  pong,
   // Between agents, docs/node-loss.md. The connecting one, who has the ranks:
   events_append,  // EventsAppend, then bytes
   events_open,    // EventsName
@@ -102,12 +110,36 @@ struct EventsContent {
   std::uint64_t promised = 0, last_failed = 0, offset = 0, total = 0;
 };
 
+// What a connection is for. Who proves itself for one cannot be taken for another.
+enum class Purpose : std::uint32_t { join = 0, tree, events };
+struct Address {
+  std::uint32_t address = 0;  // IPv4, network byte order
+  std::uint16_t port = 0;     // host byte order
+  std::uint16_t reserved = 0;
+};
+struct AgentAddress {
+  std::int32_t node = 0;
+  Address at;
+};
+// What all agents of a job must have alike.
+struct TreeSettings {
+  std::int32_t agents = 1;
+  core::tree::TreeOptions tree;
+  core::membership::MembershipOptions membership;
+};
+struct Place {
+  TreeSettings settings;
+  std::uint32_t address_count = 0;  // of those above it in the tree, but for the head
+  std::uint32_t reserved = 0;
+};
+
 struct Challenge {
   std::uint8_t nonce[32] = {};
 };
 struct Answer {
-  std::int32_t node = 0;
-  std::int64_t time_ns = 0;  // of the agent's monotonic clock
+  std::int32_t node = 0;  // the visitor; -1: the head
+  Purpose purpose{};
+  std::int64_t time_ns = 0;  // of the visitor's monotonic clock
   std::uint8_t nonce[32] = {};
   std::uint8_t proof[32] = {};
 };

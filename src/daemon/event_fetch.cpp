@@ -15,7 +15,7 @@ void EventKeeper::fetch(const std::vector<std::pair<Rank, Term>>& ranks, const s
   for (auto [rank, term] : ranks) fetch_->found[rank];
   for (int place : places) fetch_->missing[place] = ranks.size();
   for (int place : places) {
-    if (place != self_) {
+    if (place != self_.value) {
       ask(place);
       continue;
     }
@@ -23,17 +23,17 @@ void EventKeeper::fetch(const std::vector<std::pair<Rank, Term>>& ranks, const s
       auto content = store_.on_open(rank, term);
       if (!content.refused) take(rank, {content.known, content.term, content.promised, content.last_failed, {content.bytes.begin(), content.bytes.end()}});
     }
-    fetch_->missing.erase(self_);
+    fetch_->missing.erase(self_.value);
   }
   // Not from inside the caller.
-  loop_.at(os::now(), [this] { done(self_); });
+  loop_.at(os::now(), [this] { done(self_.value); });
 }
 
 void EventKeeper::ask(int place) {
   wire::NodeEntry entry = agents_[place];
   std::weak_ptr<Fetch> weak = fetch_;
   auto visit = std::make_unique<ControlVisit>(
-      loop_, key_, self_, entry.address, entry.event_port,
+      loop_, key_, self_, Purpose::events, Address{entry.address, entry.event_port},
       ControlVisit::Handlers{
           [weak, at = fetch_->visits.size()] {
             auto fetch = weak.lock();

@@ -14,20 +14,15 @@ constexpr std::int64_t patience_ns = 400 * os::millisecond_ns;  // without a hol
 
 }  // namespace
 
-EventKeeper::EventKeeper(os::EventLoop& loop, const JobKey& key, int self, std::uint64_t bytes_max, Owner& owner)
+EventKeeper::EventKeeper(os::EventLoop& loop, const JobKey& key, NodeId self, std::uint64_t bytes_max, Owner& owner)
     : loop_(loop),
       key_(key),
       self_(self),
       owner_(owner),
-      door_(
-          loop, key_, [this](int, ChannelPtr channel) { on_guest(std::move(channel)); },
-          [this] { owner_.on_stranger("refused a connection that does not know the job's key"); }),
       store_(bytes_max),
       sender_(in_flight_bytes_max) {}
 
 EventKeeper::~EventKeeper() { loop_.cancel(retry_); }
-
-Result<> EventKeeper::open(std::uint32_t address) { return door_.open(address); }
 
 void EventKeeper::add_rank(Rank rank, Term term, const Extent& promised) {
   ranks_.insert(rank);
@@ -66,7 +61,7 @@ EventKeeper::Visit EventKeeper::visit(int agent) {
   const wire::NodeEntry entry = agents_[agent];
   const std::uint64_t number = ++visits_;
   return {number, agent,
-          std::make_unique<ControlVisit>(loop_, key_, self_, entry.address, entry.event_port,
+          std::make_unique<ControlVisit>(loop_, key_, self_, Purpose::events, Address{entry.address, entry.event_port},
                                          ControlVisit::Handlers{[this, number] { on_visit_open(number); },
                                                                 [this, number](ControlKind kind, Bytes payload) {
                                                                   if (number == visit_.number) on_holder_frame(kind, payload);

@@ -27,7 +27,6 @@ class EventKeeper {
     virtual void on_holder_lost(Generation generation, const std::string& why) = 0;
     virtual void on_fenced(Rank rank) = 0;  // the rank is hosted elsewhere under a newer term
     virtual void on_damaged(Rank rank) = 0;
-    virtual void on_stranger(const std::string& line) = 0;
   };
   // What was found of a rank that is taken over.
   struct Found {
@@ -39,10 +38,9 @@ class EventKeeper {
   };
   using OnFound = std::function<void(std::map<Rank, Found> found, std::string failure)>;
 
-  EventKeeper(os::EventLoop& loop, const JobKey& key, int self, std::uint64_t bytes_max, Owner& owner);
+  EventKeeper(os::EventLoop& loop, const JobKey& key, NodeId self, std::uint64_t bytes_max, Owner& owner);
   ~EventKeeper();
-  Result<> open(std::uint32_t address);
-  std::uint16_t port() const { return door_.port(); }
+  void on_guest(ChannelPtr channel);  // an agent that has proved itself, for events
   void add_agent(int number, wire::NodeEntry entry) { agents_[number] = entry; }
 
   // ---- for the ranks of this agent
@@ -87,7 +85,6 @@ class EventKeeper {
   void pump();
   void tell(Rank rank);
   // event_holding.cpp
-  void on_guest(ChannelPtr channel);
   void on_guest_frame(const GuestPtr& guest, ControlKind kind, Bytes payload);
   void on_append(Guest& guest, const EventsAppend& append, Bytes bytes);
   void on_open(Guest& guest, const EventsName& name);
@@ -101,9 +98,8 @@ class EventKeeper {
 
   os::EventLoop& loop_;
   const JobKey& key_;
-  int self_;
+  NodeId self_;
   Owner& owner_;
-  ControlDoor door_;
   core::event_logger::Store store_;
   core::event_logger::Sender sender_;
   std::map<int, wire::NodeEntry> agents_;

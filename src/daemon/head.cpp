@@ -31,10 +31,10 @@ Head::Head(RunOptions options)
           },
           [this] { end(128 + SIGPIPE, 0); }),
       input_(loop_, [this](Bytes bytes) { give_input(bytes); }),
-      agents_(loop_, options_.hosts, options_.launch,
-              {[this](int node) { on_agent_joined(node); },
+      agents_(loop_, options_.hosts, options_.launch, options_.tree,
+              {[this] { on_all_joined(); },
                [this](int node, ControlKind kind, Bytes payload) { on_frame(node, kind, payload); },
-               [this](int node) { on_agent_lost(node); }, [this](const std::string& text) { output_.say(text); },
+               [this](int node, std::uint32_t silent_ms) { on_agent_lost(node, silent_ms); }, [this](const std::string& text) { output_.say(text); },
                [this](const std::string& host, const std::string& line) { output_.say(fmt::format("{}: {}", host, line)); }}),
       timeline_(job_.rank_count(), os::now()),
       kills_(loop_, job_.injections, job_.rank_count(),
@@ -117,28 +117,43 @@ void Head::on_children() {
   int status = 0;
   for (pid_t process; (process = ::waitpid(-1, &status, WNOHANG)) > 0;) {
     auto ended = agents_.on_child_ended(process, status);
-    // What a joined agent had sent before is still in its connection, whose end is seen there.
-    if (!ended || states_[static_cast<std::size_t>(ended->number)].gone || agents_.joined(ended->number)) continue;
+    if (!ended || states_[static_cast<std::size_t>(ended->number)].gone) continue;
+    // What a joined agent had sent before is still in its connection, whose end is seen there; but at the end nobody looks for it.
+    if (ending_) on_agent_gone(ended->number);
+    if (ending_ || agents_.joined(ended->number)) continue;
     if (!exit_code_) output_.say(ended->why);
     end(1, 0);
   }
   finish_if_over();
 }
 
-void Head::on_agent_joined(int node) {
+void Head::on_all_joined() {
+  if (ending_) return;
   std::vector<std::byte> bytes;
   encode(job_, bytes);
-  agents_.send_bytes(node, ControlKind::job, bytes);
+  agents_.send_all_bytes(ControlKind::job, bytes);
 }
 
-void Head::on_agent_lost(int node) {
-  lose_agent(node, "its connection ended");
+void Head::on_agent_lost(int node, std::uint32_t silent_ms) {
+  if (!agents_.all_joined() && !ending_) {
+    output_.say(fmt::format("node {} was lost before all nodes had joined; the job ends", node));
+    return end(1, 0);
+  }
+  lose_agent(node, silent_ms == 0 ? "its connection ended" : fmt::format("nothing was heard of it for {} ms (--node-timeout)", silent_ms));
+}
+
+void Head::on_agent_gone(int node) {
+  if (std::exchange(states_[static_cast<std::size_t>(node)].gone, true)) return;
+  ++nodes_gone_;
+  for (int rank : ranks_at(node)) {
+    if (!rank_over_[static_cast<std::size_t>(rank)]) output_.on_over(rank);
+  }
+  finish_if_over();
 }
 
 void Head::on_frame(int node, ControlKind kind, Bytes payload) {
   AgentState& state = states_[static_cast<std::size_t>(node)];
   if (state.gone) return;  // declared lost: whatever it says comes too late
-  state.heard = os::now();
   switch (kind) {
     case ControlKind::ready:
       return on_ready(node, payload);
@@ -161,12 +176,7 @@ void Head::on_frame(int node, ControlKind kind, Bytes payload) {
     case ControlKind::event:
       return on_event(node, payload);
     case ControlKind::gone:
-      state.gone = true;
-      ++nodes_gone_;
-      for (int rank : ranks_at(node)) {
-        if (!rank_over_[static_cast<std::size_t>(rank)]) output_.on_over(rank);
-      }
-      return finish_if_over();
+      return on_agent_gone(node);
     default:
       return;
   }
@@ -182,7 +192,8 @@ void Head::on_ready(int node, Bytes payload) {
     output_.say(fmt::format("node {}: large messages are {} read out of the sender's memory ({:.1f} GB/s at 1 MiB; copied {:.1f})", node,
                             from, ready.direct, ready.copied));
   }
-  if (++ready_ == job_.agent_count() && !ending_) start_agents();
+  states_[static_cast<std::size_t>(node)].ready = true;
+  start_if_ready();
 }
 
 void Head::on_output(Bytes payload) {
@@ -297,8 +308,8 @@ void Head::end(int exit_code, std::uint32_t grace) {
   ending_ = true;
   input_.stop();
   kills_.stop();
-  loop_.cancel(beat_);
-  agents_.send_all(ControlKind::end_job, EndJob{grace});
+  agents_.on_ending();
+  if (agents_.all_joined()) agents_.send_all(ControlKind::end_job, EndJob{grace});
   // An agent that does not follow is ended with its ranks.
   loop_.cancel(deadline_);
   deadline_ = loop_.at(os::later(os::now(), (std::int64_t{grace} + 5000) * os::millisecond_ns), [this] {
@@ -307,10 +318,7 @@ void Head::end(int exit_code, std::uint32_t grace) {
     finish_if_over();
   });
   for (int node = 0; node < job_.agent_count(); ++node) {
-    if (!agents_.joined(node) && !states_[static_cast<std::size_t>(node)].gone) {  // has no ranks yet
-      states_[static_cast<std::size_t>(node)].gone = true;
-      ++nodes_gone_;
-    }
+    if (!agents_.all_joined()) on_agent_gone(node);  // has no ranks yet
   }
   finish_if_over();
 }
@@ -322,17 +330,18 @@ void Head::finish_if_over() {
     timeline_.on_end(os::now(), *exit_code_);
     for (const std::string& line : kills_.not_carried_out()) output_.say(line);
     output_.write_error(summary(timeline_));
+    agents_.leave();
   }
-  if (output_.empty()) return loop_.stop();
+  if (output_.empty() && agents_.all_sent()) return loop_.stop();
   loop_.cancel(deadline_);
-  deadline_ = loop_.at(os::later(os::now(), 10 * os::millisecond_ns), [this] { finish_if_over(); });
+  deadline_ = loop_.at(os::later(os::now(), os::millisecond_ns), [this] { finish_if_over(); });
 }
 
 int Head::finish() {
   // Agents have nothing left to do; whatever else there is below this process ends with it.
   agents_.settle();
   os::end_all_children();
-  if (!options_.report_path.empty()) write_file(options_.report_path, report_json(timeline_, job_));
+  if (!options_.report_path.empty()) write_file(options_.report_path, report_json(timeline_, job_, options_.tree));
   if (!options_.trace_path.empty()) write_file(options_.trace_path, trace_json(timeline_, job_));
   return exit_code_.value_or(1);
 }

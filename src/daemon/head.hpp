@@ -22,8 +22,9 @@ class Head {
   void greet();
   void on_signals();
   void on_children();
-  void on_agent_joined(int node);
-  void on_agent_lost(int node);
+  void on_all_joined();
+  void on_agent_lost(int node, std::uint32_t silent_ms);
+  void on_agent_gone(int node);
   void on_frame(int node, ControlKind kind, Bytes payload);
   void on_ready(int node, Bytes payload);
   void on_output(Bytes payload);
@@ -47,8 +48,8 @@ class Head {
     bool moving = false;       // it is being taken over
   };
   struct AgentState {
+    bool ready = false;            // to start its ranks
     bool gone = false;             // lost, or all its processes have ended
-    Instant heard{};
     int holder = -1, standby = -1;
     std::uint32_t generation = 0;
   };
@@ -57,8 +58,8 @@ class Head {
   std::vector<int> ranks_at(int agent) const;
   std::vector<int> agents_with_ranks() const;
   bool strike(int agent, std::int64_t pause_ns);
-  void start_agents();
-  void beat();
+  bool usable(int agent) const { return !states_[static_cast<std::size_t>(agent)].gone && agents_.is_alive(agent); }
+  void start_if_ready();
   void lose_agent(int agent, const std::string& why);
   std::string why_not_moved(const std::vector<int>& ranks) const;
   int choose_spare() const;
@@ -91,15 +92,13 @@ class Head {
   KillPlan kills_;
   std::vector<wire::NodeEntry> nodes_;
   std::vector<std::string> machines_;  // that the agents are on
-  int ready_ = 0;
+  bool started_ = false;
   std::vector<bool> rank_over_, rank_initialized_;
   std::vector<Hosting> hosting_;      // by rank
   std::vector<AgentState> states_;    // by agent
   InputKeeper input_kept_;            // all that was given to rank 0, should it start elsewhere
   std::uint64_t input_taken_ = 0;
   int groups_ = 0;                    // given so far
-  os::EventLoop::TimerId beat_ = 0;
-  Instant last_beat_{};
   std::vector<std::optional<wire::UnprotectReason>> rank_unprotected_;
   bool threads_told_ = false;  // that a rank is unprotected since several threads call MPI
   int ranks_over_ = 0, ranks_initialized_ = 0, nodes_gone_ = 0;

@@ -11,12 +11,6 @@
 #include "os/process.hpp"
 
 namespace hf::daemon {
-namespace {
-
-constexpr std::int64_t beat_ms = 100;
-
-}  // namespace
-
 std::vector<int> Head::ranks_at(int agent) const {
   std::vector<int> ranks;
   for (int rank = 0; rank < job_.rank_count(); ++rank) {
@@ -41,7 +35,10 @@ bool Head::strike(int agent, std::int64_t pause_ns) {
   return true;
 }
 
-void Head::start_agents() {
+// Spare agents that were lost before are not waited for.
+void Head::start_if_ready() {
+  if (started_ || ending_ || !std::ranges::all_of(states_, [](const AgentState& state) { return state.ready || state.gone; })) return;
+  started_ = true;
   std::vector<std::uint16_t> machines;
   for (const std::string& name : machines_) {
     machines.push_back(static_cast<std::uint16_t>(std::ranges::find(machines_, name) - machines_.begin()));
@@ -51,10 +48,8 @@ void Head::start_agents() {
   if (job_.keeps_events()) {
     for (int agent = 0; agent < job_.node_count; ++agent) give_holder(agent, -1);
   }
+  agents_.on_started();
   input_.start();
-  for (AgentState& state : states_) state.heard = os::now();
-  last_beat_ = os::now();
-  if (job_.agent_count() > 1 && job_.protocol != wire::Protocol::none) beat();
 }
 
 void Head::give_input(Bytes bytes) {
@@ -69,30 +64,10 @@ void Head::give_input(Bytes bytes) {
   if (!state.gone) agents_.send_bytes(agent_of(0), bytes.empty() ? ControlKind::input_end : ControlKind::input, bytes);
 }
 
-// Asks every agent for a sign of life. When this process itself was kept from running, nobody is blamed for it.
-void Head::beat() {
-  const Instant now = os::now();
-  const std::int64_t late_ns = now.value - last_beat_.value - beat_ms * os::millisecond_ns;
-  last_beat_ = now;
-  for (int agent = 0; agent < job_.agent_count() && !ending_; ++agent) {
-    AgentState& state = states_[static_cast<std::size_t>(agent)];
-    if (state.gone) continue;
-    if (late_ns > 0) state.heard = Instant{std::min(now.value, state.heard.value + late_ns)};
-    const std::int64_t silent_ms = (now.value - state.heard.value) / os::millisecond_ns;
-    if (silent_ms > job_.node_timeout_ms) {
-      lose_agent(agent, fmt::format("nothing was heard of it for {} ms (--node-timeout)", silent_ms));
-    } else {
-      agents_.send_bytes(agent, ControlKind::ping);
-    }
-  }
-  if (!ending_) beat_ = loop_.at(os::later(now, beat_ms * os::millisecond_ns), [this] { beat(); });
-}
-
 void Head::lose_agent(int agent, const std::string& why) {
   AgentState& lost = states_[static_cast<std::size_t>(agent)];
   if (std::exchange(lost.gone, true)) return;
   ++nodes_gone_;
-  agents_.close(agent);
   std::vector<int> ranks = ranks_at(agent);
   if (ending_) {
     for (int rank : ranks) output_.on_over(rank);
@@ -111,7 +86,8 @@ void Head::lose_agent(int agent, const std::string& why) {
   LostNode record{os::now().value, agent, why, ranks, {}};
   if (ranks.empty()) {
     timeline_.on_lost_node(std::move(record));
-    return output_.say(what + "; it had no ranks");
+    output_.say(what + "; it had no ranks");
+    return start_if_ready();
   }
   std::string cannot = why_not_moved(ranks);
   const auto targets = choose_targets(ranks);
@@ -162,8 +138,7 @@ void Head::mark_lost(int rank) {
 
 int Head::choose_spare() const {
   for (int agent = job_.node_count; agent < job_.agent_count(); ++agent) {
-    const AgentState& state = states_[static_cast<std::size_t>(agent)];
-    if (!state.gone && ranks_at(agent).empty()) return agent;
+    if (usable(agent) && ranks_at(agent).empty()) return agent;
   }
   return -1;
 }
@@ -179,7 +154,7 @@ std::map<int, std::vector<int>> Head::choose_targets(const std::vector<int>& ran
   for (int rank : ranks) {
     int best = -1;
     for (int agent = 0; agent < job_.agent_count(); ++agent) {
-      if (states_[static_cast<std::size_t>(agent)].gone) continue;
+      if (!usable(agent)) continue;
       if (best < 0 || load[static_cast<std::size_t>(agent)] < load[static_cast<std::size_t>(best)]) best = agent;
     }
     if (best < 0) return {};
@@ -244,7 +219,7 @@ int Head::choose_holder(int agent, int not_this) const {
   int next = -1;
   for (int step = 1; step < n; ++step) {
     const int other = (agent + step) % n;
-    if (other == not_this || states_[static_cast<std::size_t>(other)].gone) continue;
+    if (other == not_this || !usable(other)) continue;
     if (machines_[static_cast<std::size_t>(other)] != machines_[static_cast<std::size_t>(agent)]) return other;
     if (next < 0) next = other;
   }

@@ -62,7 +62,6 @@ void encode(const Job& job, std::vector<std::byte>& bytes) {
   out.put(job.report_bindings);
   out.put(job.protocol);
   out.put(job.log_level);
-  out.put(job.node_timeout_ms);
   out.put(job.event_memory_bytes);
   out.put(job.large_messages);
   out.put(job.eager_bytes);
@@ -110,7 +109,6 @@ bool decode(Bytes bytes, Job& job) {
   job.report_bindings = in.get<bool>();
   job.protocol = in.get<wire::Protocol>();
   job.log_level = in.get<wire::LogLevel>();
-  job.node_timeout_ms = in.get<int>();
   job.event_memory_bytes = in.get<std::uint64_t>();
   job.large_messages = in.get<LargeMessages>();
   job.eager_bytes = in.get<std::uint64_t>();

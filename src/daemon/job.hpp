@@ -38,7 +38,6 @@ struct Job {
   bool report_bindings = false;
   wire::Protocol protocol = wire::Protocol::pessimist;
   wire::LogLevel log_level = wire::LogLevel::process;
-  int node_timeout_ms = 800;  // silence after which an agent is lost
   LargeMessages large_messages = LargeMessages::measured;
   std::uint64_t eager_bytes = 1 << 20;  // between nodes, larger payloads are announced first; lower with many ranks
   std::int64_t started_ns = 0;          // of the real-time clock

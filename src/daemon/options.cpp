@@ -11,6 +11,7 @@
 #include "core/collectives/choice.hpp"
 #include "daemon/collective_rules.hpp"
 #include "daemon/placement_options.hpp"
+#include "daemon/tree_options.hpp"
 #include "os/memory_file.hpp"
 #include "os/process.hpp"
 
@@ -33,7 +34,8 @@ struct Whole {
   PlacementOptions placement;
   std::string protocol = "pessimist", level, on_divergence = "end", large_messages = "auto";
   std::string log_memory, log_disk, log_ready = "32M", log_directory, eager_limit;
-  int restarts = 20, spares = 0, node_timeout = 800;
+  int restarts = 20, spares = 0;
+  TreeWords tree;
   std::string event_memory = "1G", on_node_loss = "spread";
   Words inject, collective;
   std::string report, trace, collectives;
@@ -74,7 +76,7 @@ void declare_whole(CLI::App& app, Whole& whole) {
   app.add_option("--spares", whole.spares, "so many more nodes without ranks, which take over those of a node that is lost");
   app.add_option("--on-node-loss", whole.on_node_loss,
                  "spread (default): the ranks of a lost node start again on a spare one, or spread over the others; spare: only on a spare one; end");
-  app.add_option("--node-timeout", whole.node_timeout, "a node is lost after so many ms without a sign of life (default 800)");
+  declare(app, whole.tree);
   app.add_option("--log-level", whole.level,
                  "process, or node (default with several nodes): what determinants survive before a message that depends on them leaves");
   app.add_option("--event-memory", whole.event_memory, "what a node holds of other nodes' determinants at most (default 1G)");
@@ -248,11 +250,9 @@ std::expected<void, UsageError> fill_nodes(const Whole& whole, Job& job) {
   if (whole.on_node_loss != "spread" && whole.on_node_loss != "spare" && whole.on_node_loss != "end") {
     return usage(fmt::format("--on-node-loss {}: spread, spare or end", whole.on_node_loss));
   }
-  if (whole.node_timeout < 300) return usage(fmt::format("--node-timeout {}: 300 ms or more", whole.node_timeout));
   Result<std::uint64_t> memory = parse_size(whole.event_memory);
   if (!memory) return usage(fmt::format("--event-memory: {}", memory.error().text));
   job.event_memory_bytes = *memory;
-  if (whole.node_timeout > 60'000) return usage(fmt::format("--node-timeout {}: at most 60000 ms", whole.node_timeout));
   return {};
 }
 
@@ -376,7 +376,9 @@ std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words&
                             : apply(whole.placement, environment, directory, whole.spares, out, whole.ignored_flags);
   if (!applied) return usage(applied.error().text);
   if (auto filled = fill_job(whole, environment, out.job); !filled) return std::unexpected(filled.error());
-  out.job.node_timeout_ms = whole.node_timeout;
+  auto tree = tree_settings(whole.tree, out.job.agent_count(), out.job.agent_count() > 1 && out.job.protocol != wire::Protocol::none);
+  if (!tree) return usage(tree.error().text);
+  out.tree = *tree;
   out.on_node_loss = whole.on_node_loss == "end" ? OnNodeLoss::end : whole.on_node_loss == "spare" ? OnNodeLoss::spare : OnNodeLoss::spread;
   out.label = whole.label;
   out.verbose = whole.verbose;

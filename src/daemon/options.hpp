@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "daemon/control_messages.hpp"
 #include "daemon/job.hpp"
 #include "daemon/launcher/launcher.hpp"
 #include "daemon/placement.hpp"
@@ -18,6 +19,7 @@ struct RunOptions {
   Job job;
   LaunchOptions launch;
   std::vector<std::string> hosts;  // of the agents, by number
+  TreeSettings tree;
   OnNodeLoss on_node_loss = OnNodeLoss::spread;
   bool label = false;
   bool verbose = false;

@@ -103,6 +103,18 @@ Json lost_nodes_json(const Timeline& timeline) {
   return out;
 }
 
+Json detection_json(const TreeSettings& tree) {
+  constexpr double ms = 1e6;
+  const auto& m = tree.membership;
+  return {{"fan_out", tree.tree.fan_out},
+          {"heartbeat_ms", static_cast<double>(m.heartbeat_ns) / ms},
+          {"silence_least_ms", static_cast<double>(m.silence_floor_ns) / ms},
+          {"silence_most_ms", static_cast<double>(m.silence_ceiling_ns) / ms},
+          {"silence_deviations", m.deviations},
+          {"first_contact_ms", static_cast<double>(m.contact_ns) / ms},
+          {"cut_off_s", static_cast<double>(m.silent_parent_ns) / ms / 1e3}};
+}
+
 void trace_incarnation(Trace& trace, const Timeline& timeline, int node, int rank, std::size_t index) {
   const auto& all = timeline.ranks()[static_cast<std::size_t>(rank)].incarnations;
   const IncarnationRecord& r = all[index];
@@ -149,7 +161,7 @@ std::string summary(const Timeline& timeline) {
   return out;
 }
 
-std::string report_json(const Timeline& timeline, const Job& job) {
+std::string report_json(const Timeline& timeline, const Job& job, const TreeSettings& tree) {
   Json ranks = Json::array();
   segment::Counters all{};
   std::uint64_t restarts = 0;
@@ -189,7 +201,7 @@ std::string report_json(const Timeline& timeline, const Job& job) {
               {"rank_count", job.rank_count()},
               {"node_count", job.node_count},
               {"spare_count", job.spare_count},
-              {"node_timeout_ms", job.node_timeout_ms},
+              {"failure_detection", detection_json(tree)},
               {"exit_code", timeline.exit_code()},
               {"duration_s", seconds(timeline.end().value - timeline.start().value)},
               {"kills", failures.size()},

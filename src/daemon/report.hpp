@@ -10,7 +10,7 @@ namespace hf::daemon {
 // Lines for stderr; empty when nothing failed.
 std::string summary(const Timeline& timeline);
 // docs/report.md has the fields.
-std::string report_json(const Timeline& timeline, const Job& job);
+std::string report_json(const Timeline& timeline, const Job& job, const TreeSettings& tree);
 // Chrome/Perfetto trace format: a process per node, a thread per rank; incarnations and recoveries as spans.
 std::string trace_json(const Timeline& timeline, const Job& job);
 

@@ -1,0 +1,106 @@
+#include "daemon/head_link.hpp"
+
+#include <fmt/format.h>
+
+#include "os/clock.hpp"
+#include "os/tcp.hpp"
+
+namespace hf::daemon {
+namespace {
+
+constexpr int connect_limit_ms = 5000;  // for each address of the head
+
+}  // namespace
+
+HeadLink::HeadLink(os::EventLoop& loop, const AgentTicket& ticket, Handlers handlers)
+    : loop_(loop),
+      ticket_(ticket),
+      handlers_(std::move(handlers)),
+      self_(ticket.node),
+      door_(
+          loop, ticket.key, [this](const Visitor& visitor, ChannelPtr channel) { on_guest(visitor, std::move(channel)); },
+          [this] { handlers_.on_stranger("refused a connection that does not know the job's key"); }) {}
+
+HeadLink::~HeadLink() = default;
+
+Result<> HeadLink::connect() {
+  std::string tried;
+  for (std::uint16_t i = 0; i < ticket_.address_count; ++i) {
+    const std::uint32_t address = ticket_.addresses[i];
+    Result<os::UniqueFd> fd = os::connect_tcp_within(address, ticket_.port, connect_limit_ms);
+    if (!fd) {
+      tried += fmt::format("{}{}:{}: {}", i > 0 ? "; " : "", os::address_text(address), ticket_.port, fd.error().text);
+      continue;
+    }
+    head_address_ = address;
+    address_ = os::local_address(fd->get());
+    if (Result<> opened = door_.open(address_); !opened) return opened;
+    joining_ = std::make_unique<ControlVisit>(
+        loop_, ticket_.key, self_, Purpose::join, std::move(*fd),
+        ControlVisit::Handlers{[this] { joining_->channel().send(ControlKind::home, Address{address_, door_.port()}); },
+                               [this](ControlKind kind, Bytes payload) {
+                                 if (kind != ControlKind::place || tree_) return gone();  // not our head
+                                 on_place(payload);
+                               },
+                               [this] { gone(); }});
+    return {};
+  }
+  return fail(fmt::format("the head is not reached ({})", tried));
+}
+
+void HeadLink::on_place(Bytes payload) {
+  Place place;
+  if (!read_struct(payload, place) || self_.value >= place.settings.agents || place.settings.tree.fan_out < 1) return gone();
+  tree_ = std::make_unique<TreeNode>(
+      loop_, ticket_.key, self_, place.settings,
+      TreeNode::Handlers{[this](NodeId, ControlKind kind, Bytes body) { on_message(kind, body); }, [](NodeId, std::uint32_t) {},
+                         [this](TreeNode::EndReason) { gone(); },
+                         [this](NodeId wanted) { send(ControlKind::where, std::as_bytes(std::span(&wanted.value, 1))); }});
+  tree_->set_address(head_node, {head_address_, ticket_.port});
+  AgentAddress above;
+  for (std::uint32_t i = 0; i < place.address_count && read_struct(payload, above); ++i) tree_->set_address(NodeId(above.node), above.at);
+  for (auto& [kind, body] : std::exchange(unsent_, {})) tree_->post_up(kind, body);
+  for (auto& [node, channel] : std::exchange(early_, {})) tree_->add_link(node, std::move(channel));
+  link(tree_->shape().parent(self_));
+}
+
+void HeadLink::link(NodeId parent) {
+  if (parent == head_node) return tree_->add_link(head_node, joining_->share());
+  std::optional<Address> at = tree_->address_of(parent);
+  if (!at) return gone();  // not our head
+  parent_ = std::make_unique<ControlVisit>(loop_, ticket_.key, self_, Purpose::tree, *at,
+                                           ControlVisit::Handlers{[this, parent] { on_linked(parent); }, [](ControlKind, Bytes) {},
+                                                                  [this] { gone(); }});
+}
+
+void HeadLink::on_linked(NodeId parent) {
+  tree_->add_link(parent, parent_->share());
+  joining_->channel().send_bytes(ControlKind::linked);
+  joining_->channel().flush_blocking();
+  joining_->channel().shut();
+}
+
+void HeadLink::on_guest(const Visitor& visitor, ChannelPtr channel) {
+  if (visitor.purpose == Purpose::events) return handlers_.on_events_guest(std::move(channel));
+  if (visitor.purpose != Purpose::tree) return channel->shut();
+  if (tree_) return tree_->add_link(visitor.node, std::move(channel));
+  early_.emplace_back(visitor.node, std::move(channel));
+}
+
+void HeadLink::send(ControlKind kind, Bytes body, Bytes tail) {
+  if (tree_) return tree_->post_up(kind, body, tail);
+  ByteWriter out(unsent_.emplace_back(kind, std::vector<std::byte>()).second);
+  out.put_bytes(body);
+  out.put_bytes(tail);
+}
+
+void HeadLink::on_message(ControlKind kind, Bytes payload) {
+  if (kind != ControlKind::address) return handlers_.on_message(kind, payload);
+  if (AgentAddress found; read_struct(payload, found)) tree_->set_address(NodeId(found.node), found.at);
+}
+
+void HeadLink::gone() {
+  if (!std::exchange(gone_, true)) handlers_.on_gone();
+}
+
+}  // namespace hf::daemon
