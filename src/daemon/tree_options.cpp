@@ -41,7 +41,8 @@ Result<TreeSettings> tree_settings(const TreeWords& words, int agents, bool watc
   auto& m = out.membership;
   m.heartbeat_ns = words.heartbeat_ms * os::millisecond_ns;
   m.silence_ceiling_ns = watched ? words.node_timeout_ms * os::millisecond_ns : never_ns;
-  m.silence_floor_ns = m.contact_ns = m.silence_ceiling_ns / 2;
+  m.silence_floor_ns = m.silence_ceiling_ns / 2;
+  m.contact_ns = m.silence_ceiling_ns / 4 * 3;  // with the way on which its address is learned
   m.silent_parent_ns = watched ? words.cut_off_s * os::second_ns : never_ns;
   return out;
 }

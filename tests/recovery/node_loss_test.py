@@ -113,6 +113,18 @@ class NodeLoss(unittest.TestCase):
         self.run_orders(4, 4, 2, "node:0,at=150ms", "node:2,at=150ms")
         self.assertEqual(self.err.count("is lost"), 2)
 
+    def test_nodes_high_in_the_tree(self):
+        # Fan-out 2; head: 0 1; 0: 2 3; 1: 4 5; 2: 6 7. Those below are found, told and heard on other ways from then on.
+        deep = ("--fan-out", "2")
+        self.run_orders(7, 7, 1, "node:0,at=150ms", "kill:rank=6,at=250ms", rounds=300, options=deep)
+        self.assertEqual(self.report["failure_detection"]["fan_out"], 2)
+        self.run_orders(7, 7, 2, "node:0,at=150ms", "node:2,at=150ms", "kill:rank=6,at=300ms", rounds=300, options=deep)
+        self.assertEqual(self.err.count("is lost"), 2, self.err)
+        self.run_orders(7, 7, 2, "node:2,at=150ms", "node:0,at=350ms", "node:6,at=550ms", rounds=400, options=deep + ("--on-node-loss", "spread"))
+        self.assertEqual(self.err.count("is lost"), 3, self.err)
+        self.run_orders(7, 7, 1, "pause:node=0,at=150ms,for=2s", "kill:rank=6,at=200ms", rounds=300, microseconds=10000, options=deep)
+        self.assertIn("node 0 is lost: nothing was heard", self.err)
+
     def test_one_node_after_the_other_and_the_spare(self):
         self.run_orders(4, 2, 3, "node:1,at=100ms", "node:2,at=400ms", "node:0,at=700ms", rounds=400)
         self.assertEqual(self.err.count("is lost"), 3)

@@ -25,7 +25,7 @@ import jobs
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
-Case = collections.namedtuple("Case", "number program ranks nodes kills losses style seed large eager")
+Case = collections.namedtuple("Case", "number program ranks nodes kills losses style seed large eager fan_out")
 
 
 def programs(build):
@@ -54,12 +54,13 @@ def draw(number, seed, names, lose_nodes=False):
     ranks = choose.randint(nodes if nodes > 1 else 2, 8)
     losses = choose.choice((1, 2)) if lose_nodes else 0
     return Case(number, program, ranks, nodes, choose.choice((0, 1, 2, 5)), losses, choose.choice(("at", "random")),
-                choose.randrange(1 << 31), choose.choice(("direct", "copied")), choose.choice(("16K", "1M")))
+                choose.randrange(1 << 31), choose.choice(("direct", "copied")), choose.choice(("16K", "1M")),
+                choose.choice((2, 32)) if lose_nodes else 32)
 
 
 def ways(case):
-    """The ways that its large messages take: inside a node, and between nodes; and the spare nodes."""
-    return (["--spares", str(case.losses)] if case.losses else []) + ["--large-messages", case.large, "--eager-limit", case.eager]
+    """The ways that its large messages take: inside a node, and between nodes; the spare nodes, and how nodes are joined."""
+    return (["--spares", str(case.losses), "--fan-out", str(case.fan_out)] if case.losses else []) + ["--large-messages", case.large, "--eager-limit", case.eager]
 
 
 def injections(case, span_s):
