@@ -83,14 +83,10 @@ void Agent::on_message(ControlKind kind, Bytes payload) {
   switch (kind) {
     case ControlKind::job:
       return on_job(payload);
-    case ControlKind::machines:
-      for (std::uint16_t machine; read_struct(payload, machine);) machines_.push_back(machine);
-      return;
-    case ControlKind::nodes:
-      return on_nodes(payload);
+    case ControlKind::start:
+      return on_start(payload);
     case ControlKind::holder:
-      if (Holder holder; keeper_ && read_struct(payload, holder)) keeper_->set_holder(holder.agent, Generation{holder.generation}, holder.standby);
-      return;
+      return on_holder(payload);
     case ControlKind::strike:
       if (Strike strike; read_struct(payload, strike)) on_strike(strike.pause_ns);
       return;
@@ -131,26 +127,31 @@ void Agent::on_job(Bytes payload) {
     return on_head_gone();
   }
   Ready ready;
-  ready.node.address = head_.address();
-  ready.node.log_port = log_listener_.port;
+  ready.logs = own_logs();
   os::machine_id().copy(ready.machine, sizeof ready.machine - 1);
-  if (keeper_) ready.node.event_port = head_.door_port();
   choose_ways(ready);
   send_head(ControlKind::ready, ready);
 }
 
-void Agent::on_nodes(Bytes payload) {
-  for (wire::NodeEntry node; read_struct(payload, node);) {
-    if (keeper_) keeper_->add_agent(static_cast<int>(nodes_.size()), node);
-    nodes_.push_back(node);
-  }
-  if (std::ssize(nodes_) != job_.agent_count() || machines_.size() != nodes_.size()) return on_head_gone();  // not our head
+void Agent::on_start(Bytes payload) {
+  for (std::uint16_t machine; read_struct(payload, machine);) machines_.push_back(machine);
+  if (std::ssize(machines_) != job_.agent_count()) return on_head_gone();  // not our head
   head_.on_started();
-  for (int rank = 0; rank < job_.rank_count(); ++rank) set_place(rank, job_.node_of(rank), job_.node_of(rank), 0);
+  for (int rank = 0; rank < job_.rank_count(); ++rank) {
+    const int node = job_.node_of(rank);
+    set_place(rank, node, node, 0, node == ticket_.node ? own_logs() : Address{});
+  }
   for (auto& rank : ranks_) {
     if (keeper_) keeper_->add_rank(Rank{rank->rank}, Term{0}, {});
   }
   start_all();
+}
+
+// A rank of this node has to reach one of another: its address comes with the head's answer, and each later one too.
+void Agent::look_up(int rank) {
+  if (local(rank) || looked_up_[static_cast<std::size_t>(rank)]) return;
+  looked_up_[static_cast<std::size_t>(rank)] = true;
+  send_head(ControlKind::look_up, RankOnly{rank});
 }
 
 // Whether receivers read the memory of senders of this node, or large messages are copied.
@@ -176,6 +177,7 @@ Result<> Agent::prepare() {
   if (Result<> opened = bootstrap_.open(); !opened) return opened;
   if (Result<> served = serve_logs(); !served) return served;
   hosting_.resize(static_cast<std::size_t>(job_.rank_count()));
+  looked_up_.resize(hosting_.size());
   if (job_.keeps_events()) {
     EventKeeper::Owner& owner = *this;
     keeper_ = std::make_unique<EventKeeper>(loop_, ticket_.key, NodeId(ticket_.node), job_.event_memory_bytes, owner);
@@ -251,7 +253,7 @@ void Agent::on_board_change(Bytes payload) {
     return ring_all();
   }
   if (local(change.rank)) return;  // this agent knows better
-  if (change.agent >= 0) set_place(change.rank, change.agent, change.group, change.log_base);
+  if (change.agent >= 0) set_place(change.rank, change.agent, change.group, change.log_base, change.logs);
   if (change.state != wire::RankState::absent) board_.set_state(change.rank, change.incarnation, change.state);
   if (change.port != 0) board_.set_address(change.rank, change.incarnation, change.address, change.port);
   ring_all();

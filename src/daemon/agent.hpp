@@ -33,7 +33,9 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   Result<> prepare();
   void choose_ways(Ready& ready);
   Result<> serve_logs();
-  void on_nodes(Bytes payload);
+  void on_start(Bytes payload);
+  void look_up(int rank);
+  Address own_logs() const { return {head_.address(), log_listener_.port}; }
   Result<> make_rank(int number);
   void note(const std::string& line);
   void on_head_gone();
@@ -82,11 +84,12 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
 
   // ---- agent_nodes.cpp: ranks taken over from a lost agent; EventKeeper::Owner
   void on_strike(std::int64_t pause_ns);
+  void on_holder(Bytes payload);
   void on_adopt(Bytes payload);
   void next_adoption();
   void adopt(std::map<Rank, EventKeeper::Found> found, std::string failure);
   Result<> adopt_one(const AdoptedRank& adopted, const EventKeeper::Found& found);
-  void set_place(int rank, int agent, int group, std::uint32_t log_base);
+  void set_place(int rank, int agent, int group, std::uint32_t log_base, Address logs);
   EventKeeper::Extent written(Rank rank) override;
   bool read_events(Rank rank, std::uint64_t position, MutableBytes out) override;
   void on_stable(Rank rank, const EventKeeper::Extent& extent) override;
@@ -100,7 +103,6 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void on_joined(int rank, pid_t process) override;
   wire::Welcome welcome(int rank) override;
   std::vector<int> ranks_of_machine() const;
-  std::vector<wire::NodeEntry> nodes() override { return nodes_; }
   std::vector<wire::RankEntry> ranks() override;
   const std::vector<wire::CollectiveRule>& collective_rules() override { return job_.collective_rules; }
   int board_fd() override { return board_.read_only_fd(); }
@@ -125,9 +127,9 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   os::TcpListener log_listener_;
   BootstrapServer bootstrap_;
   Job job_;
-  std::vector<wire::NodeEntry> nodes_;    // by agent
   std::vector<std::uint16_t> machines_;   // by agent
   std::vector<wire::RankEntry> hosting_;  // where each rank is
+  std::vector<bool> looked_up_;           // by rank: the head tells of it
   std::unique_ptr<EventKeeper> keeper_;  // null: determinants are kept on their own node alone
   struct Adoption {
     Adopt head;

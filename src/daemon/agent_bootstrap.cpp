@@ -77,7 +77,7 @@ wire::Welcome Agent::welcome(int number) {
   out.node = job_.node_of(number);
   out.node_count = job_.node_count;
   out.agent = ticket_.node;
-  out.agent_count = static_cast<std::int32_t>(nodes_.size());
+  out.address = head_.address();
   out.log_level = job_.log_level;
   out.app_number = job_.program_of(number);
   out.protocol = job_.protocol;
@@ -175,6 +175,9 @@ void Agent::on_told(int number, BootstrapKind kind, Bytes payload) {
     std::string function = one_line(payload);
     event(EventKind::unprotect, rank, {static_cast<std::uint64_t>(what.rank), static_cast<std::uint64_t>(what.reason)},
           bytes_of(function));
+  } else if (kind == BootstrapKind::look_up) {
+    wire::RankName name;
+    if (read_struct(payload, name) && name.rank >= 0 && name.rank < job_.rank_count()) look_up(name.rank);
   } else if (kind == BootstrapKind::forget) {
     wire::RankName name;
     if (!read_struct(payload, name) || name.rank < 0 || name.rank >= job_.rank_count()) return;

@@ -48,6 +48,7 @@ class AgentLinks {
   bool all_sent() const { return !tree_ || tree_->all_sent(); }
   // What an agent's clock must be raised by to be the head's: 0 on the same machine.
   std::int64_t clock_offset_ns(int node) const { return agents_[static_cast<std::size_t>(node)].clock_offset_ns; }
+  Address address_of(int node) const { return node < 0 ? Address{} : agents_[static_cast<std::size_t>(node)].at; }  // of its door
   void kill_all() { launcher_->end_all(); }
   void settle() { launcher_->settle(); }  // all agents have ended, or were killed
 

@@ -13,11 +13,10 @@
 
 namespace hf::daemon {
 
-void Agent::set_place(int rank, int agent, int group, std::uint32_t log_base) {
-  if (agent < 0 || agent >= std::ssize(nodes_)) return;
+void Agent::set_place(int rank, int agent, int group, std::uint32_t log_base, Address logs) {
+  if (agent < 0 || agent >= job_.agent_count()) return;
   hosting_[static_cast<std::size_t>(rank)] = {job_.node_of(rank), agent, group};
-  const wire::NodeEntry& node = nodes_[static_cast<std::size_t>(agent)];
-  board_.set_place(rank, agent, log_base, node.address, node.log_port);
+  board_.set_place(rank, agent, log_base, logs.address, logs.port);
 }
 
 // Fault injection: what the loss of a node, or of its network for a while, is to all others.
@@ -45,6 +44,14 @@ void Agent::on_strike(std::int64_t pause_ns) {
   signal_all(SIGCONT);
 }
 
+void Agent::on_holder(Bytes payload) {
+  Holder holder;
+  if (!keeper_ || !read_struct(payload, holder)) return;
+  keeper_->set_address(holder.agent, holder.agent_at);
+  keeper_->set_address(holder.standby, holder.standby_at);
+  keeper_->set_holder(holder.agent, Generation{holder.generation}, holder.standby);
+}
+
 void Agent::on_adopt(Bytes payload) {
   Adoption adoption;
   if (!keeper_ || !read_struct(payload, adoption.head)) return on_head_gone();  // not our head
@@ -52,8 +59,9 @@ void Agent::on_adopt(Bytes payload) {
     if (rank.rank < 0 || rank.rank >= job_.rank_count() || rank.incarnation == 0 || local(rank.rank)) return on_head_gone();
     adoption.ranks.push_back(rank);
   }
-  for (std::int32_t place; std::ssize(adoption.places) < adoption.head.place_count && read_struct(payload, place);) {
-    adoption.places.push_back(place);
+  for (AgentAddress place; std::ssize(adoption.places) < adoption.head.place_count && read_struct(payload, place);) {
+    adoption.places.push_back(place.node);
+    keeper_->set_address(place.node, place.at);
   }
   job_is_mpi_ |= adoption.head.job_is_mpi != 0;
   adoptions_.push_back(std::move(adoption));
@@ -97,7 +105,7 @@ Result<> Agent::adopt_one(const AdoptedRank& adopted, const EventKeeper::Found& 
   if (Result<> begun = segments_->begin_at(adopted.rank, past, whole, found.last_failed); !begun) return begun;
   if (Result<> made = make_rank(adopted.rank); !made) return made;
   local(adopted.rank)->incarnation = adopted.incarnation;
-  set_place(adopted.rank, ticket_.node, head.group, past);
+  set_place(adopted.rank, ticket_.node, head.group, past, own_logs());
   keeper_->add_rank(Rank{adopted.rank}, Term{adopted.term}, {whole.size(), found.last_failed});
   return {};
 }

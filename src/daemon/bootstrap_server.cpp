@@ -106,7 +106,6 @@ void BootstrapServer::on_hello(Connection& connection, Bytes payload) {
   std::vector<std::byte> body;
   ByteWriter out(body);
   out.put(owner_.welcome(hello.rank));
-  for (const wire::NodeEntry& node : owner_.nodes()) out.put(node);
   for (const wire::RankEntry& rank : owner_.ranks()) out.put(rank);
   for (const wire::CollectiveRule& rule : owner_.collective_rules()) out.put(rule);
   int fds[] = {owner_.board_fd(), owner_.own_control_fd(hello.rank), owner_.doorbell_fd(hello.rank)};
@@ -136,6 +135,7 @@ void BootstrapServer::on_question(Connection& connection, BootstrapKind kind, By
     case BootstrapKind::diverged:
     case BootstrapKind::caught_up:
     case BootstrapKind::unprotect:
+    case BootstrapKind::look_up:
     case BootstrapKind::forget:
     case BootstrapKind::determined:
     case BootstrapKind::note:

@@ -26,7 +26,6 @@ class BootstrapOwner {
   virtual Result<> may_join(int rank, pid_t process) = 0;
   virtual void on_joined(int rank, pid_t process) = 0;  // before its welcome is sent
   virtual wire::Welcome welcome(int rank) = 0;
-  virtual std::vector<wire::NodeEntry> nodes() = 0;
   virtual std::vector<wire::RankEntry> ranks() = 0;
   virtual const std::vector<wire::CollectiveRule>& collective_rules() = 0;
   virtual int board_fd() = 0;

@@ -25,9 +25,8 @@ enum class ControlKind : std::uint32_t {
   address,  // head -> agent: AgentAddress
   // head -> agent
   job,    // Job (job.hpp)
-  machines,  // u16 of every agent, before `nodes`: the lowest number of an agent on the same machine
-  nodes,  // NodeEntry of every node: the agent starts its ranks
-  board,  // BoardChange of a rank elsewhere
+  start,  // u16 of every agent: the lowest number of an agent on the same machine. The agent starts its ranks
+  board,  // BoardChange of a rank elsewhere: news for all, or for those who looked it up
   input,  // bytes for rank 0's stdin
   input_end,
   output_taken,  // OutputTaken: so many bytes of output left the job
@@ -37,6 +36,7 @@ enum class ControlKind : std::uint32_t {
   leave,         // all agents have nothing left: they end
   // agent -> head
   ready,        // Ready: the job is understood, the log port is open
+  look_up,      // RankOnly: of another node; answered by `board`, and by another for each change
   output,       // OutputHead, then bytes that a rank wrote
   input_taken,  // OutputTaken: so many bytes of stdin were passed to rank 0
   event,        // Event, then text
@@ -47,7 +47,7 @@ enum class ControlKind : std::uint32_t {
   adopt_failed, // text: why they cannot be
   // head -> agent
   holder,  // Holder: where the agent's ranks' events are kept from now on
-  adopt,   // Adopt, then its AdoptedRank, then the agents (i32) that may have their events: ranks of a lost agent
+  adopt,   // Adopt, then its AdoptedRank, then the AgentAddress of those that may have their events: ranks of a lost agent
   strike,  // Strike: fault injection
   forget_events,  // EventsName: the hosting before this term
   // Between agents, docs/node-loss.md. The connecting one, who has the ranks:
@@ -60,6 +60,11 @@ enum class ControlKind : std::uint32_t {
   events_full,     // no room for more
 };
 
+struct Address {
+  std::uint32_t address = 0;  // IPv4, network byte order
+  std::uint16_t port = 0;     // host byte order
+  std::uint16_t reserved = 0;
+};
 struct Strike {
   std::int64_t pause_ns = 0;  // 0: SIGKILL to the agent and its ranks; else both are stopped for so long
 };
@@ -70,6 +75,7 @@ struct Holder {
   std::int32_t agent = -1;  // -1: no other agent is left
   std::uint32_t generation = 0;
   std::int32_t standby = -1;  // would be the next: a connection to it is kept
+  Address agent_at, standby_at;
 };
 struct Adopt {
   std::int32_t rank_count = 0;
@@ -112,11 +118,6 @@ struct EventsContent {
 
 // What a connection is for. Who proves itself for one cannot be taken for another.
 enum class Purpose : std::uint32_t { join = 0, tree, events };
-struct Address {
-  std::uint32_t address = 0;  // IPv4, network byte order
-  std::uint16_t port = 0;     // host byte order
-  std::uint16_t reserved = 0;
-};
 struct AgentAddress {
   std::int32_t node = 0;
   Address at;
@@ -151,10 +152,11 @@ struct BoardChange {
   std::uint32_t incarnation = 0;
   wire::RankState state{};
   std::uint32_t address = 0;
-  std::uint16_t port = 0;
+  std::uint16_t port = 0;         // 0: not known
   std::uint16_t unprotected = 0;  // 1: only this news: nobody keeps a log for the rank any more
   std::int32_t agent = -1;        // that hosts the rank
   std::uint32_t log_base = 0;     // the first incarnation whose log it keeps
+  Address logs;                   // where that agent serves them
   std::int32_t group = 0;         // wire::RankEntry::group
 };
 struct OutputTaken {
@@ -167,7 +169,7 @@ struct EndJob {
   std::uint32_t grace_ms = 0;  // SIGTERM first; 0: SIGKILL at once
 };
 struct Ready {
-  wire::NodeEntry node;
+  Address logs;  // where it serves them
   char machine[40] = {};  // the same for agents on one machine
   // What was measured of large messages inside the node, 1 MiB: GB/s (message_ways.hpp). 0: nothing was.
   std::uint64_t direct_from = 0;

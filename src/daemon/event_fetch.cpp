@@ -30,10 +30,9 @@ void EventKeeper::fetch(const std::vector<std::pair<Rank, Term>>& ranks, const s
 }
 
 void EventKeeper::ask(int place) {
-  wire::NodeEntry entry = agents_[place];
   std::weak_ptr<Fetch> weak = fetch_;
   auto visit = std::make_unique<ControlVisit>(
-      loop_, key_, self_, Purpose::events, Address{entry.address, entry.event_port},
+      loop_, key_, self_, Purpose::events, agents_[place],
       ControlVisit::Handlers{
           [weak, at = fetch_->visits.size()] {
             auto fetch = weak.lock();

@@ -58,10 +58,9 @@ void EventKeeper::set_holder(int agent, Generation generation, int standby) {
 }
 
 EventKeeper::Visit EventKeeper::visit(int agent) {
-  const wire::NodeEntry entry = agents_[agent];
   const std::uint64_t number = ++visits_;
   return {number, agent,
-          std::make_unique<ControlVisit>(loop_, key_, self_, Purpose::events, Address{entry.address, entry.event_port},
+          std::make_unique<ControlVisit>(loop_, key_, self_, Purpose::events, agents_[agent],
                                          ControlVisit::Handlers{[this, number] { on_visit_open(number); },
                                                                 [this, number](ControlKind kind, Bytes payload) {
                                                                   if (number == visit_.number) on_holder_frame(kind, payload);

@@ -41,7 +41,7 @@ class EventKeeper {
   EventKeeper(os::EventLoop& loop, const JobKey& key, NodeId self, std::uint64_t bytes_max, Owner& owner);
   ~EventKeeper();
   void on_guest(ChannelPtr channel);  // an agent that has proved itself, for events
-  void add_agent(int number, wire::NodeEntry entry) { agents_[number] = entry; }
+  void set_address(int agent, Address at) { agents_[agent] = at; }
 
   // ---- for the ranks of this agent
   void add_rank(Rank rank, Term term, const Extent& promised);
@@ -102,7 +102,7 @@ class EventKeeper {
   Owner& owner_;
   core::event_logger::Store store_;
   core::event_logger::Sender sender_;
-  std::map<int, wire::NodeEntry> agents_;
+  std::map<int, Address> agents_;
   std::set<Rank> ranks_;
   std::vector<GuestPtr> guests_;
   int holder_ = -1;

@@ -41,8 +41,8 @@ Head::Head(RunOptions options)
              {[this](int rank) { agents_.send(agent_of(rank), ControlKind::kill_rank, RankOnly{rank}); },
               [this](int node) { return strike(node, 0); }, [this](int node, std::int64_t for_ns) { return strike(node, for_ns); },
               [this] { return agents_with_ranks(); }}),
-      nodes_(static_cast<std::size_t>(job_.agent_count())),
-      machines_(nodes_.size()),
+      logs_(static_cast<std::size_t>(job_.agent_count())),
+      machines_(logs_.size()),
       rank_over_(static_cast<std::size_t>(job_.rank_count())),
       rank_initialized_(static_cast<std::size_t>(job_.rank_count())),
       hosting_(static_cast<std::size_t>(job_.rank_count())),
@@ -157,6 +157,8 @@ void Head::on_frame(int node, ControlKind kind, Bytes payload) {
   switch (kind) {
     case ControlKind::ready:
       return on_ready(node, payload);
+    case ControlKind::look_up:
+      return on_look_up(node, payload);
     case ControlKind::output:
       return on_output(payload);
     case ControlKind::input_taken:
@@ -185,7 +187,7 @@ void Head::on_frame(int node, ControlKind kind, Bytes payload) {
 void Head::on_ready(int node, Bytes payload) {
   Ready ready;
   if (!read_struct(payload, ready)) return;
-  nodes_[static_cast<std::size_t>(node)] = ready.node;
+  logs_[static_cast<std::size_t>(node)] = ready.logs;
   machines_[static_cast<std::size_t>(node)].assign(ready.machine, ::strnlen(ready.machine, sizeof ready.machine));
   if (options_.verbose && ready.copied > 0) {
     std::string from = ready.direct_from == UINT64_MAX ? "not" : fmt::format("from {} KiB on", ready.direct_from >> 10);
@@ -206,9 +208,20 @@ void Head::on_event(int node, Bytes payload) {
   Event event;
   if (!read_struct(payload, event) || event.rank < 0 || event.rank >= job_.rank_count()) return;
   event.time_ns += agents_.clock_offset_ns(node);
-  hosting(event.rank).incarnation = std::max(hosting(event.rank).incarnation, event.incarnation);
+  Hosting& h = hosting(event.rank);
+  if (event.incarnation > h.incarnation) {
+    h.incarnation = event.incarnation;
+    h.listens = {};
+  }
   timeline_.on_event(event, payload);
   on_rank_event(event, payload);
+}
+
+// False: news of an incarnation that has been followed by another.
+bool Head::set_state(const Event& event, wire::RankState state) {
+  if (event.incarnation != hosting(event.rank).incarnation) return false;
+  hosting(event.rank).state = state;
+  return true;
 }
 
 void Head::on_rank_event(const Event& event, Bytes text) {
@@ -217,7 +230,8 @@ void Head::on_rank_event(const Event& event, Bytes text) {
     case EventKind::started:
       if (event.incarnation > 0) output_.on_started(event.rank);
       if (event.incarnation > 0 && rank_unprotected_[rank]) return on_unprotected_death(event.rank);
-      return publish(event, wire::RankState::running, 0);
+      if (!set_state(event, wire::RankState::running)) return;
+      return event.incarnation > 0 ? publish(event.rank) : tell_watchers(event.rank);
     case EventKind::joined:
       if (!std::exchange(mpi_job_announced_, true)) agents_.send_all_bytes(ControlKind::mpi_job, {});
       return;
@@ -227,15 +241,18 @@ void Head::on_rank_event(const Event& event, Bytes text) {
       if (++ranks_initialized_ == job_.rank_count() && !ending_) kills_.start(os::now());
       return;
     case EventKind::listening:
-      return publish(event, wire::RankState::absent, event.a);
+      if (event.incarnation != hosting(event.rank).incarnation) return;
+      hosting(event.rank).listens = {static_cast<std::uint32_t>(event.a >> 16), static_cast<std::uint16_t>(event.a)};
+      return tell_watchers(event.rank);
     case EventKind::died:
       if (options_.verbose) {
         output_.say(fmt::format("rank {} was killed by {} in or after its MPI call number {}", event.rank,
                                 os::signal_name(static_cast<int>(event.a)), event.b));
       }
-      return publish(event, wire::RankState::dead, 0);
+      if (set_state(event, wire::RankState::dead)) publish(event.rank);
+      return;
     case EventKind::exited:
-      publish(event, wire::RankState::finished, 0);
+      if (set_state(event, wire::RankState::finished)) publish(event.rank);
       output_.on_over(event.rank);
       kills_.on_rank_over(event.rank);
       rank_over_[rank] = true;
@@ -292,14 +309,31 @@ void Head::on_unprotect(const Event& event, std::string_view function) {
   agents_.send_all(ControlKind::board, change);
 }
 
-void Head::publish(const Event& event, wire::RankState state, std::uint64_t address_and_port) {
-  if (job_.agent_count() == 1) return;
-  BoardChange change{event.rank, event.incarnation, state, static_cast<std::uint32_t>(address_and_port >> 16),
-                     static_cast<std::uint16_t>(address_and_port)};
-  change.agent = agent_of(event.rank);
-  change.log_base = hosting(event.rank).log_base;
-  change.group = hosting(event.rank).group;
-  agents_.send_all(ControlKind::board, change);
+BoardChange Head::change_of(int rank) {
+  const Hosting& h = hosting(rank);
+  BoardChange change{rank, h.incarnation, h.state, h.listens.address, h.listens.port};
+  change.agent = h.agent;
+  change.log_base = h.log_base;
+  change.logs = logs_[static_cast<std::size_t>(h.agent)];
+  change.group = h.group;
+  return change;
+}
+
+void Head::publish(int rank) {
+  if (job_.agent_count() > 1) agents_.send_all(ControlKind::board, change_of(rank));
+}
+
+// What only those need who talk to it.
+void Head::tell_watchers(int rank) {
+  for (int agent : hosting(rank).watchers) agents_.send(agent, ControlKind::board, change_of(rank));
+}
+
+void Head::on_look_up(int node, Bytes payload) {
+  RankOnly wanted;
+  if (!read_struct(payload, wanted) || wanted.rank < 0 || wanted.rank >= job_.rank_count()) return;
+  auto& watchers = hosting(wanted.rank).watchers;
+  if (std::ranges::find(watchers, node) == watchers.end()) watchers.push_back(node);
+  agents_.send(node, ControlKind::board, change_of(wanted.rank));
 }
 
 // The first cause decides the exit code; a shorter grace overrides a longer one.

@@ -29,17 +29,24 @@ class Head {
   void on_ready(int node, Bytes payload);
   void on_output(Bytes payload);
   void on_event(int node, Bytes payload);
+  bool set_state(const Event& event, wire::RankState state);
   void on_rank_event(const Event& event, Bytes text);
   void on_note(const Event& event, Bytes text);
   void on_unprotect(const Event& event, std::string_view function);
   void on_unprotected_death(int rank);
-  void publish(const Event& event, wire::RankState state, std::uint64_t address_and_port);
+  BoardChange change_of(int rank);
+  void publish(int rank);
+  void tell_watchers(int rank);
+  void on_look_up(int node, Bytes payload);
   void give_input(Bytes bytes);
 
   // ---- head_nodes.cpp: agents that come, go silent and are lost, and who has whose determinants
   struct Hosting {
     int agent = 0;
     std::uint32_t incarnation = 0;  // newest that was heard of, or given
+    wire::RankState state = wire::RankState::absent;  // of the newest that was heard of
+    Address listens;                // where that one does; port 0: not yet
+    std::vector<int> watchers;      // agents of which ranks wanted to reach it
     std::uint32_t term = 0;
     std::uint32_t log_base = 0;
     int group = 0;
@@ -90,7 +97,7 @@ class Head {
   AgentLinks agents_;
   Timeline timeline_;
   KillPlan kills_;
-  std::vector<wire::NodeEntry> nodes_;
+  std::vector<Address> logs_;          // where agents serve them
   std::vector<std::string> machines_;  // that the agents are on
   bool started_ = false;
   std::vector<bool> rank_over_, rank_initialized_;

@@ -43,8 +43,7 @@ void Head::start_if_ready() {
   for (const std::string& name : machines_) {
     machines.push_back(static_cast<std::uint16_t>(std::ranges::find(machines_, name) - machines_.begin()));
   }
-  agents_.send_all_bytes(ControlKind::machines, std::as_bytes(std::span(machines)));
-  agents_.send_all_bytes(ControlKind::nodes, std::as_bytes(std::span(nodes_)));
+  agents_.send_all_bytes(ControlKind::start, std::as_bytes(std::span(machines)));
   if (job_.keeps_events()) {
     for (int agent = 0; agent < job_.node_count; ++agent) give_holder(agent, -1);
   }
@@ -132,8 +131,9 @@ void Head::mark_lost(int rank) {
     --ranks_over_;  // a peer may need its log
     kills_.on_rank_again(rank);
   }
-  BoardChange change{rank, h.incarnation, wire::RankState::dead};
-  agents_.send_all(ControlKind::board, change);
+  h.state = wire::RankState::dead;
+  h.listens = {};
+  agents_.send_all(ControlKind::board, BoardChange{rank, h.incarnation, wire::RankState::dead});
 }
 
 int Head::choose_spare() const {
@@ -173,6 +173,7 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
     Hosting& h = hosting(rank);
     h.agent = to;
     h.incarnation += static_cast<std::uint32_t>(job_.restarts_max) + 2;
+    h.state = wire::RankState::absent;
     h.log_base = h.incarnation - 1;
     h.group = adopt.group;
     h.moving = true;
@@ -187,7 +188,7 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
   ByteWriter out(body);
   out.put(adopt);
   for (const AdoptedRank& rank : adopted) out.put(rank);
-  for (int place : places) out.put(std::int32_t{place});
+  for (int place : places) out.put(AgentAddress{place, agents_.address_of(place)});
   agents_.send_bytes(to, ControlKind::adopt, body);
   AgentState& state = states_[static_cast<std::size_t>(to)];
   if (state.holder < 0) give_holder(to, -1);
@@ -245,7 +246,7 @@ void Head::give_holder(int agent, int not_this) {
 void Head::tell_holder(int agent) {
   AgentState& state = states_[static_cast<std::size_t>(agent)];
   state.standby = state.holder < 0 ? -1 : choose_holder(agent, state.holder);
-  agents_.send(agent, ControlKind::holder, Holder{state.holder, state.generation, state.standby});
+  agents_.send(agent, ControlKind::holder, Holder{state.holder, state.generation, state.standby, agents_.address_of(state.holder), agents_.address_of(state.standby)});
 }
 
 // Whoever had its ranks' determinants before need not keep them.

@@ -31,7 +31,6 @@ Result<> AgentLink::take_welcome(os::Datagram datagram) {
   if (!in.ok() || kind != BootstrapKind::welcome || welcome_.version != wire::bootstrap_version) {
     return fail(Lost::job, "the agent and this library are of different versions: install both from one build");
   }
-  for (int i = 0; i < welcome_.agent_count; ++i) nodes_.push_back(in.get<wire::NodeEntry>());
   for (int i = 0; i < welcome_.rank_count; ++i) ranks_.push_back(in.get<wire::RankEntry>());
   if (welcome_.rule_count > 2 * wire::collective_rules_max) return fail(Lost::job, "the agent's welcome is damaged");
   for (std::uint32_t i = 0; i < welcome_.rule_count; ++i) rules_.push_back(in.get<wire::CollectiveRule>());

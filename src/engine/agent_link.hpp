@@ -21,7 +21,6 @@ class AgentLink {
   static Result<std::unique_ptr<AgentLink>> connect(std::string_view socket_name, Rank rank);
 
   const wire::Welcome& welcome() const { return welcome_; }
-  const std::vector<wire::NodeEntry>& nodes() const { return nodes_; }
   const std::vector<wire::RankEntry>& ranks() const { return ranks_; }
   const std::vector<wire::CollectiveRule>& rules() const { return rules_; }
   MutableBytes control() const { return control_.bytes(); }  // own control segment, writable
@@ -58,7 +57,6 @@ class AgentLink {
 
   os::UniqueFd socket_;
   wire::Welcome welcome_;
-  std::vector<wire::NodeEntry> nodes_;
   std::vector<wire::RankEntry> ranks_;
   std::vector<wire::CollectiveRule> rules_;
   os::Mapping board_;

@@ -18,10 +18,19 @@ void EngineImpl::check_board() {
     // The board may lag behind what a connection of the peer's newest incarnation has told.
     if (state == wire::RankState::absent || newest < p->incarnation) continue;
     on_place(*p, entry, newest);
+    take_log_address(*p, entry);
     p->address_and_port = entry.address_and_port;
     if (newest > p->incarnation) on_incarnation(*p, newest);
     if (state != p->state) on_state(*p, state);
   }
+}
+
+void EngineImpl::take_log_address(Peer& p, const wire::BoardEntry& entry) {
+  const std::uint64_t address = entry.log_address_and_port;
+  const NodeId agent{static_cast<std::int32_t>(entry.agent_and_log_base >> 32)};
+  if (p.local || !remote_log_ || address == 0 || agent != p.agent || address == p.log_address_and_port) return;
+  p.log_address_and_port = address;
+  remote_log_->agent(p.agent, static_cast<std::uint32_t>(address >> 16), static_cast<std::uint16_t>(address & 0xffff));
 }
 
 // Its logs are elsewhere, and begin anew: its node was lost, and what it had logged there with it. Who it sends to from there on
@@ -31,9 +40,7 @@ void EngineImpl::on_place(Peer& p, const wire::BoardEntry& entry, Incarnation ne
   if (base <= p.log_base || newest < base) return;
   p.log_base = base;
   p.agent = NodeId{static_cast<std::int32_t>(entry.agent_and_log_base >> 32)};
-  const std::uint64_t address = entry.log_address_and_port;
   if (p.local || !remote_log_ || !job.logging) return;
-  remote_log_->agent(p.agent, static_cast<std::uint32_t>(address >> 16), static_cast<std::uint16_t>(address & 0xffff));
   if (p.in.question != 0) {
     remote_log_->cancel(p.in.question);
     questions_.erase(p.in.question);

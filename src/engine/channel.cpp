@@ -37,6 +37,7 @@ bool EngineImpl::offer_ring(Peer& to, const FrameHeader& header, const Payload& 
 }
 
 bool EngineImpl::open_channel(Peer& to) {
+  if (!to.local) look_up(to);
   if (!to.running()) return false;
   if (!to.local) {
     dial(to);

@@ -216,6 +216,8 @@ class EngineImpl {
 
   // remote.cpp
   Result<> open_rail();
+  void look_up(Peer& peer);
+  void look_up_awaited();
   void dial(Peer& to);
   bool offer_rail(Peer& to, const FrameHeader& header, const Payload& payload);
   bool leaves_ahead(const Peer& to, const SendOperation& op) const {
@@ -298,6 +300,7 @@ class EngineImpl {
 
   // board.cpp
   void check_board();
+  void take_log_address(Peer& peer, const wire::BoardEntry& entry);
   void on_place(Peer& peer, const wire::BoardEntry& entry, Incarnation newest);
   void lose_unfinished(Peer& peer);
   void on_incarnation(Peer& peer, Incarnation incarnation);
@@ -343,6 +346,7 @@ class EngineImpl {
 
   std::vector<Peer*> local_peers_;
   std::vector<Peer*> remote_peers_;
+  std::size_t not_looked_up_ = 0;  // of remote_peers_
   std::unique_ptr<rail::tcp::TcpRail> rail_;  // null: all ranks are on one node
   std::unique_ptr<RemoteLog> remote_log_;     // null as rail_
   std::unordered_map<std::uint64_t, Peer*> questions_;   // open reads of remote_log_

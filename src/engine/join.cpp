@@ -75,6 +75,7 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
     if (auto loaded = load_past(); !loaded) return loaded;
   }
   protocol.begin(restarted);
+  not_looked_up_ = remote_peers_.size();
   if (!remote_peers_.empty()) {
     if (auto opened = open_rail(); !opened) return opened;
   }
@@ -169,7 +170,9 @@ void EngineImpl::finalize() {
     for (Peer* p : remote_peers_) rail_->confirm(p->rank);
     if (!held_.empty()) return false;
     for (auto& p : peers) {
-      if (!p->running() || is_self(p->rank)) continue;
+      // Of whom nothing is known yet, the addresses are on their way.
+      const bool unknown = !job.logging && p->looked_up && p->state == wire::RankState::absent;
+      if ((!p->running() && !unknown) || is_self(p->rank)) continue;
       if (!p->out.queue.empty() || !p->out.transfers.empty()) return false;
       if (!p->local && rail_->unconfirmed_bytes(p->rank) > 0) return false;
     }

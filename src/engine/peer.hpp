@@ -97,6 +97,8 @@ struct Peer {
   Incarnation incarnation{};  // newest known
   wire::RankState state = wire::RankState::absent;
   std::uint64_t address_and_port = 0;
+  std::uint64_t log_address_and_port = 0;  // of `agent`
+  bool looked_up = false;  // TCP: its addresses have been asked for
   os::UniqueFd doorbell;
   std::map<Incarnation, std::unique_ptr<PeerLog>> logs;
   PeerLog* newest_log = nullptr;  // of `incarnation`, once mapped; local peers only

@@ -23,7 +23,7 @@ Result<> EngineImpl::open_rail() {
   static_assert(sizeof(options.job_key) == sizeof(w.job_key));
   std::memcpy(options.job_key.data(), w.job_key, sizeof(w.job_key));
   options.payload_bytes_max = std::max(eager_bytes_, tcp_piece_bytes);
-  options.address = agent->nodes()[static_cast<std::size_t>(w.agent)].address;
+  options.address = w.address;
   auto opened = rail::tcp::TcpRail::open(options);
   if (!opened) return std::unexpected(opened.error());
   rail_ = std::move(*opened);
@@ -31,6 +31,36 @@ Result<> EngineImpl::open_rail() {
   agent->tell(wire::BootstrapKind::listening, body);
   open_remote_logs();
   return {};
+}
+
+// First contact: its addresses are asked for, once, and come by the board.
+void EngineImpl::look_up(Peer& p) {
+  if (std::exchange(p.looked_up, true)) return;
+  --not_looked_up_;
+  agent->tell(wire::BootstrapKind::look_up, wire::RankName{p.rank.value});
+}
+
+// Before sleeping: of those that are not known yet, whoever is awaited. When nothing comes, and it is not said of whom, all.
+void EngineImpl::look_up_awaited() {
+  if (!job.logging || not_looked_up_ == 0) return;
+  bool named = false, any = false;
+  auto await = [&](Rank source) {
+    named = true;
+    if (Peer& p = peer(source); !p.local) look_up(p);
+  };
+  contexts.each([&](Context, ContextState& state) {
+    auto& posted = state.matcher.posted();
+    for (core::match::Posted* op = posted.first(); op; op = posted.after(*op)) {
+      if (op->any_source) any = true;
+      else await(op->source);
+    }
+    for (Peer* p : remote_peers_) {
+      if (!p->looked_up && state.peer(p->rank).numbered_posted.first()) await(p->rank);
+    }
+  });
+  if ((any || !named) && is_quiet()) {
+    for (Peer* p : remote_peers_) look_up(*p);
+  }
 }
 
 void EngineImpl::dial(Peer& to) {
@@ -168,6 +198,7 @@ void EngineImpl::on_placed(Peer& from, const FrameHeader& header) {
 }
 
 void EngineImpl::on_incoming(Peer& from, const Event& event) {
+  look_up(from);
   if (event.incarnation > from.incarnation) {
     on_incarnation(from, event.incarnation);  // the news came before the board's
     from.state = wire::RankState::running;

@@ -14,10 +14,6 @@ void EngineImpl::open_remote_logs() {
   rail::tcp::Key key;
   std::memcpy(key.data(), agent->welcome().job_key, key.size());
   remote_log_ = std::make_unique<RemoteLog>(job.self, incarnation, job.rank_count, key);
-  for (std::size_t i = 0; i < agent->nodes().size(); ++i) {
-    const wire::NodeEntry& node = agent->nodes()[i];
-    if (node.log_port != 0) remote_log_->agent(NodeId{static_cast<std::int32_t>(i)}, node.address, node.log_port);
-  }
 }
 
 RemoteStream EngineImpl::stream_of(const Peer& from, Incarnation wanted) const {
@@ -31,6 +27,7 @@ void EngineImpl::feed_remote(Peer& from) {
   if (in.question != 0 || (in.exhausted && in.fed == from.incarnation)) return;
   if (in.ask_again_at != 0 && now_ns() < in.ask_again_at) return;
   in.ask_again_at = 0;
+  look_up(from);
   bool follow = in.fed == from.incarnation && from.running() && !in.behind;
   std::uint64_t room = in.held_bytes < credit_bytes_ ? credit_bytes_ - in.held_bytes : 0;
   in.asked_when_ended = from.incarnation > in.fed;
@@ -111,6 +108,7 @@ void EngineImpl::take_remote_record(Peer& from, const RemoteRecord& record) {
 // ---- payloads
 
 void EngineImpl::fetch(Message& m) {
+  look_up(peer(m.source));
   RemoteStream stream = stream_of(peer(m.source), Incarnation{m.header.incarnation});
   auto chunk = static_cast<segment::ChunkId>(m.header.offset);
   fetches_[remote_log_->fetch(stream, m.header.position, chunk, m.arrived, m.wanted - m.arrived)] = &m;

@@ -144,6 +144,7 @@ void RemoteLog::Impl::agent(NodeId node, Endpoint endpoint) {
   Node& n = nodes_[node];
   n.number = node;
   n.endpoint = endpoint;
+  if (!n.questions.empty() && !n.stream && n.deadline_ns == 0) connect(n);
 }
 
 bool RemoteLog::Impl::idle() const {
@@ -151,12 +152,10 @@ bool RemoteLog::Impl::idle() const {
 }
 
 std::uint64_t RemoteLog::Impl::ask(NodeId node, const Question& question) {
-  auto at = nodes_.find(node);
-  HF_CHECK(at != nodes_.end());
-  Node& n = at->second;
+  Node& n = nodes_[node];
   std::uint64_t id = ++last_id_;
   n.questions[id] = question;
-  if (!n.stream && n.deadline_ns == 0) connect(n);
+  if (n.endpoint.port != 0 && !n.stream && n.deadline_ns == 0) connect(n);
   if (n.stream && !n.handshake) ask_all(n);
   return id;
 }

@@ -64,7 +64,7 @@ class RemoteLog {
   RemoteLog(const RemoteLog&) = delete;
   RemoteLog& operator=(const RemoteLog&) = delete;
 
-  // Where the agent of a node serves logs: address in network, port in host byte order. Before any question to it.
+  // Where the agent of a node serves logs: address in network, port in host byte order. Questions to it wait until this is known.
   void agent(NodeId node, std::uint32_t address, std::uint16_t port);
 
   // Asks for records from `position` on: payloads of at most payload_bytes in all, others are omitted. With nothing

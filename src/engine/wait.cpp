@@ -167,7 +167,8 @@ bool EngineImpl::is_quiet() {
 
 // Until the logs of others are to be looked into again.
 int EngineImpl::ms_to_look() {
-  if (!job.logging || std::ranges::none_of(remote_peers_, [](const Peer* p) { return p->in.open; })) return sleep_ms_max;
+  if (!job.logging) return sleep_ms_max;
+  if (not_looked_up_ == 0 && std::ranges::none_of(remote_peers_, [](const Peer* p) { return p->in.open; })) return sleep_ms_max;
   const std::int64_t at = is_quiet() ? look_at_ : quiet_since_ + quiet_ns;
   return static_cast<int>(std::clamp<std::int64_t>((at - now_ns()) / 1'000'000 + 1, 1, sleep_ms_max));
 }
@@ -176,6 +177,7 @@ void EngineImpl::sleep(bool (*done)(void*), void* self) {
   auto& flag = control.header().sleeping;
   segment::store_release(flag, std::uint32_t{1});
   barrier_on_all();
+  look_up_awaited();
   look_into_logs();
   passes_ |= idle_look_every - 1;  // the next pass looks at everything
   progress();

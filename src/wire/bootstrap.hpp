@@ -11,14 +11,14 @@
 
 namespace hf::wire {
 
-inline constexpr std::uint32_t bootstrap_version = 6;
+inline constexpr std::uint32_t bootstrap_version = 7;
 inline constexpr std::uint32_t collective_rules_max = 1024;  // that a user may give: with what is built in they travel in one datagram
 inline constexpr const char* env_agent = "HOLDFAST_AGENT";  // abstract socket name, without the leading NUL
 inline constexpr const char* env_rank = "HOLDFAST_RANK";    // job-wide rank, decimal
 
 enum class BootstrapKind : std::uint32_t {
   hello = 1,        // rank -> agent: Hello
-  welcome,          // agent -> rank: Welcome, then `agent_count` NodeEntry, then `rank_count` RankEntry (node of each rank
+  welcome,          // agent -> rank: Welcome, then `rank_count` RankEntry (node of each rank
                     //   in the original map), then `rule_count` CollectiveRule. fds:
                     //   board (read-only), own control segment, own doorbell (eventfd)
   refused,          // agent -> rank: text (one line); the rank prints it and exits 1
@@ -38,6 +38,7 @@ enum class BootstrapKind : std::uint32_t {
   caught_up,        // rank tells agent: CaughtUp: the last determinant was consumed
   unprotect,        // rank tells agent: Unprotect, then text: the job declares that rank unprotected (design rule 6):
                     //   board_unprotected on every node's board, one line for the user, its death ends the job
+  look_up,          // rank tells agent: RankName: of another node, to be reached: the board will say where, and rings when it does
   forget,           // rank tells agent: RankName: of the ended incarnations' logs for that (unprotected) rank nothing is
                     //   needed any more; their memory may be given back
   determined,       // rank tells agent: empty: events were written that the holder has not been given yet (level `node`)
@@ -62,7 +63,7 @@ struct Welcome {
   std::int32_t node = 0;                // in the job's original map
   std::int32_t node_count = 0;
   std::int32_t agent = 0;               // that hosts the rank now
-  std::int32_t agent_count = 0;         // with the spare ones
+  std::uint32_t address = 0;            // where the rank listens: IPv4, network byte order
   LogLevel log_level = LogLevel::process;
   std::int32_t app_number = 0;          // MPI_APPNUM: which of the programs separated by ':'
   Protocol protocol = Protocol::pessimist;
@@ -83,12 +84,6 @@ struct Welcome {
   char inject[256] = {};                // a named injection point, NUL-terminated, empty: none ("NAME:N": kill oneself at the n-th pass)
 };
 
-// Where an agent serves logs and takes events, and where its ranks listen. IPv4, network byte order.
-struct NodeEntry {
-  std::uint32_t address = 0;
-  std::uint16_t log_port = 0;
-  std::uint16_t event_port = 0;
-};
 struct RankEntry {
   std::int32_t node = 0;   // in the original map
   std::int32_t agent = 0;  // that hosts it now
@@ -150,9 +145,9 @@ inline constexpr std::uint64_t board_state_mask = 0x7f;
 struct alignas(64) BoardEntry {
   // state and incarnation in one word so that they are read together: incarnation << 8 | flags | RankState
   std::uint64_t incarnation_and_state = 0;
-  std::uint64_t address_and_port = 0;  // address << 16 | port of that incarnation, 0 while unknown
+  std::uint64_t address_and_port = 0;  // address << 16 | port of that incarnation, 0 while unknown: ranks of other nodes are looked up
   // Where its logs are: written before the first incarnation there.
-  std::uint64_t log_address_and_port = 0;  // of the agent
+  std::uint64_t log_address_and_port = 0;  // of the agent, 0 while unknown
   std::uint64_t agent_and_log_base = 0;    // number of the agent << 32 | first incarnation whose log it keeps
   // Ranks of this node, level `node`: how far the holder has its events (docs/node-loss.md).
   std::uint64_t stable_events = 0;  // bytes, over all incarnations

@@ -41,7 +41,8 @@ class Nodes(Case):
 
     def test_news_of_other_nodes(self):
         self.expect(0, "-n", 2, "--nodes", 2, *self.raw("hello", "init", "r1?0?listen:4711", "r1?0?wait:0:0:3", "r1?0?signal:9",
-                    "r0?sleep:200", "r0?port:1", "r0?segment:1:0:0:0", "finalize"), out="port 4711\nabsent\n")
+                    "r0?sleep:200", "r0?port:1", "r0?look_up:1", "r0?sleep:200", "r0?port:1", "r0?segment:1:0:0:0", "finalize"),
+                    out="port 0\nport 4711\nabsent\n")  # who does not ask is not told
         self.expect(0, "-n", 2, "--nodes", 2, *self.raw("hello", "init", "r1?0?signal:9", "r0?wait:1:1:1", "r1?wait:0:0:3", "finalize"))
 
     def test_strangers_are_refused(self):

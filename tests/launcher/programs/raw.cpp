@@ -193,6 +193,8 @@ void act(std::string word) {
   else if (verb == "listen")
     tell(BootstrapKind::listening,
          raw(wire::Listening{0x0100007f, static_cast<std::uint16_t>(std::atoi(value.c_str()))}));
+  else if (verb == "look_up")
+    tell(BootstrapKind::look_up, raw(wire::RankName{std::atoi(value.c_str())}));
   else if (verb == "port")
     std::printf("port %u\n", static_cast<unsigned>(board_of(std::atoi(value.c_str())).address_and_port & 0xffff));
   else if (verb == "logs")
