@@ -88,6 +88,7 @@ void EventLoop::run() {
     }
     fire_timers();
   }
+  stopped_ = false;
 }
 
 }  // namespace hf::os

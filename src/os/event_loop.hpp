@@ -30,7 +30,7 @@ class EventLoop {
   TimerId at(Instant when, std::function<void()> handler);  // fires once
   void cancel(TimerId& id);                                 // and sets it to 0
 
-  void run();  // until stop()
+  void run();  // until stop(), also one before
   void stop() { stopped_ = true; }
 
  private:
