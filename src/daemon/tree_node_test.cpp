@@ -35,7 +35,10 @@ class Job {
     for (int i = -1; i < agents; ++i) make(NodeId(i));
     for (int i = 0; i < agents; ++i) visit_parent(NodeId(i));
     EXPECT_TRUE(run([&] { return linked_ == agents; }));
-    for (int i = 0; i < agents; ++i) of(-1).tree->set_address(NodeId(i), address_of(i));
+    for (int i = 0; i < agents; ++i) {  // not before: else both would dial
+      of(-1).tree->set_address(NodeId(i), address_of(i));
+      of(i).tree->set_address(head_node, address_of(-1));
+    }
     for (auto& member : members_) member->tree->on_started();
   }
   Member& of(int node) { return *members_[static_cast<std::size_t>(node + 1)]; }
@@ -92,7 +95,6 @@ class Job {
                            [&m](NodeId agent, std::uint32_t) { m.dead.push_back(agent.value); },
                            [&m](TreeNode::EndReason why) { m.ended = why; },
                            [&m](NodeId wanted) { m.tree->post_up(ControlKind::where, std::as_bytes(std::span(&wanted.value, 1))); }});
-    if (self != head_node) m.tree->set_address(head_node, address_of(-1));
   }
   Address address_of(int node) { return of(node).door ? Address{os::loopback_address(), of(node).door->port()} : Address{os::loopback_address(), 1}; }
   void on_message(Member& m, NodeId from, ControlKind kind, Bytes payload) {
