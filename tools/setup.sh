@@ -8,7 +8,7 @@ packages="cmake ninja-build g++ make pkg-config libgtest-dev libfmt-dev libspdlo
 libxxhash-dev libsodium-dev libhwloc-dev python3-venv python3-dev ca-certificates valgrind binutils"
 # Daemons that tests start by themselves; without them those tests are skipped. Not where their installation would start them for good.
 if [ "$(id -u)" -eq 0 ] && [ ! -d /run/systemd/system ]; then
-  packages="$packages openssh-client openssh-server slurm-wlm munge"
+  packages="$packages openssh-client openssh-server slurm-wlm munge iproute2"
 fi
 
 missing=
