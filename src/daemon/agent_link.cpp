@@ -103,7 +103,7 @@ void AgentLinks::accept() {
 void AgentLinks::dismiss(const std::shared_ptr<Guest>& guest) {
   if (std::exchange(guest->over, true)) return;
   loop_.cancel(guest->timer);
-  handlers_.on_stranger("a connection that does not know the job's key was refused");
+  if (!std::exchange(told_stranger_, true)) handlers_.on_stranger("a connection that does not know the job's key was refused");
   // Not from inside one of the channel's own handlers.
   loop_.at(os::now(), [this, guest] { guests_.remove(guest); });
 }

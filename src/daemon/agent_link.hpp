@@ -19,7 +19,7 @@ class AgentLinks {
     std::function<void(int node)> on_joined;
     std::function<void(int node, ControlKind kind, Bytes payload)> on_frame;
     std::function<void(int node)> on_lost;                // its connection is gone
-    std::function<void(const std::string&)> on_stranger;  // a connection without the key was refused
+    std::function<void(const std::string&)> on_stranger;  // a connection without the key was refused; once
     std::function<void(const std::string& host, const std::string& line)> on_line;  // of a launcher, or an agent's stderr
   };
   // One agent for each host, numbered in their order.
@@ -76,6 +76,7 @@ class AgentLinks {
   os::TcpListener listener_;
   std::vector<Link> links_;
   std::list<std::shared_ptr<Guest>> guests_;
+  bool told_stranger_ = false;
 };
 
 }  // namespace hf::daemon
