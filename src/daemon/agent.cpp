@@ -358,6 +358,10 @@ int agent_main(const std::vector<std::string>& arguments) {
     fmt::print(stderr, "holdfast: agent: this holdfast {} is of another build than the one that starts it\n", HOLDFAST_VERSION);
     return exit_other_build;
   }
+  if (!plausible(ticket)) {
+    fmt::print(stderr, "holdfast: agent: what it was given to start with is damaged\n");
+    return 2;
+  }
   if (::sodium_init() < 0) return 1;
   if (arguments == std::vector<std::string>{"--under-slurm"}) {
     os::use_all_cores();

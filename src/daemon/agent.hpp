@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "daemon/adoption.hpp"
 #include "daemon/board.hpp"
 #include "daemon/bootstrap_server.hpp"
 #include "daemon/control_channel.hpp"
@@ -133,11 +134,6 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   std::vector<std::uint16_t> machines_;   // by agent
   std::vector<wire::RankEntry> hosting_;  // where each rank is
   std::unique_ptr<EventKeeper> keeper_;  // null: determinants are kept on their own node alone
-  struct Adoption {
-    Adopt head;
-    std::vector<AdoptedRank> ranks;
-    std::vector<int> places;
-  };
   std::deque<Adoption> adoptions_;  // the first is under way
   Board board_;
   std::uint64_t direct_from_ = 0;  // Welcome::direct_from_bytes

@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -47,14 +48,8 @@ void Agent::on_strike(std::int64_t pause_ns) {
 
 void Agent::on_adopt(Bytes payload) {
   Adoption adoption;
-  if (!keeper_ || !read_struct(payload, adoption.head)) return on_head_gone();  // not our head
-  for (AdoptedRank rank; std::ssize(adoption.ranks) < adoption.head.rank_count && read_struct(payload, rank);) {
-    if (rank.rank < 0 || rank.rank >= job_.rank_count() || rank.incarnation == 0 || local(rank.rank)) return on_head_gone();
-    adoption.ranks.push_back(rank);
-  }
-  for (std::int32_t place; std::ssize(adoption.places) < adoption.head.place_count && read_struct(payload, place);) {
-    adoption.places.push_back(place);
-  }
+  const bool ours = keeper_ && decode(payload, job_.rank_count(), static_cast<int>(nodes_.size()), adoption);
+  if (!ours || std::ranges::any_of(adoption.ranks, [this](const AdoptedRank& rank) { return local(rank.rank); })) return on_head_gone();
   job_is_mpi_ |= adoption.head.job_is_mpi != 0;
   adoptions_.push_back(std::move(adoption));
   if (adoptions_.size() == 1) next_adoption();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "daemon/adoption.hpp"
 #include "daemon/head.hpp"
 #include "daemon/unprotected.hpp"
 #include "os/clock.hpp"
@@ -190,10 +191,9 @@ std::map<int, std::vector<int>> Head::choose_targets(const std::vector<int>& ran
 }
 
 void Head::move_ranks(const std::vector<int>& ranks, int to) {
-  std::vector<int> places;
-  Adopt adopt{.rank_count = static_cast<std::int32_t>(ranks.size()), .all_places = 1, .job_is_mpi = mpi_job_announced_, .input_taken = input_taken_,
-              .group = groups_++};
-  std::vector<AdoptedRank> adopted;
+  Adoption adoption;
+  Adopt& adopt = adoption.head;
+  adopt = {.all_places = 1, .job_is_mpi = mpi_job_announced_, .input_taken = input_taken_, .group = groups_++};
   for (int rank : ranks) {
     Hosting& h = hosting(rank);
     h.agent = to;
@@ -201,18 +201,14 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
     h.log_base = h.incarnation - 1;
     h.group = adopt.group;
     h.moving = true;
-    adopted.push_back({rank, h.incarnation, ++h.term});
+    adoption.ranks.push_back({rank, h.incarnation, ++h.term});
     if (h.place_lost) adopt.all_places = 0;
     for (int place : h.places) {
-      if (std::ranges::find(places, place) == places.end()) places.push_back(place);
+      if (std::ranges::find(adoption.places, place) == adoption.places.end()) adoption.places.push_back(place);
     }
   }
-  adopt.place_count = static_cast<std::int32_t>(places.size());
   std::vector<std::byte> body;
-  ByteWriter out(body);
-  out.put(adopt);
-  for (const AdoptedRank& rank : adopted) out.put(rank);
-  for (int place : places) out.put(std::int32_t{place});
+  encode(adoption, body);
   agents_.send_bytes(to, ControlKind::adopt, body);
   AgentState& state = states_[static_cast<std::size_t>(to)];
   if (state.holder < 0) give_holder(to, -1);
