@@ -122,6 +122,8 @@ void Agent::on_frame(ControlKind kind, Bytes payload) {
     case ControlKind::strike:
       if (Strike strike; read_struct(payload, strike)) on_strike(strike.pause_ns);
       return;
+    case ControlKind::cut:
+      return on_cut(payload);
     case ControlKind::adopt:
       return on_adopt(payload);
     case ControlKind::forget_events:

@@ -83,6 +83,9 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
 
   // ---- agent_nodes.cpp: ranks taken over from a lost agent; EventKeeper::Owner
   void on_strike(std::int64_t pause_ns);
+  void on_cut(Bytes payload);
+  void set_sides(std::vector<std::uint16_t> sides);
+  bool cut_off(int agent) const { return !sides_.empty() && sides_[static_cast<std::size_t>(agent)] != sides_[static_cast<std::size_t>(ticket_.node)]; }
   void on_adopt(Bytes payload);
   void next_adoption();
   void adopt(std::map<Rank, EventKeeper::Found> found, std::string failure);
@@ -132,6 +135,8 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   Job job_;
   std::vector<wire::NodeEntry> nodes_;    // by agent
   std::vector<std::uint16_t> machines_;   // by agent
+  std::vector<std::uint16_t> sides_;      // by agent, while a partition is in force (fault injection)
+  os::EventLoop::TimerId heal_ = 0;
   std::vector<wire::RankEntry> hosting_;  // where each rank is
   std::unique_ptr<EventKeeper> keeper_;  // null: determinants are kept on their own node alone
   std::deque<Adoption> adoptions_;  // the first is under way

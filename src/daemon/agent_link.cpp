@@ -143,6 +143,12 @@ void AgentLinks::send_all_bytes(ControlKind kind, Bytes body) {
   }
 }
 
+void AgentLinks::hold(int node, bool on) {
+  if (!joined(node)) return;
+  if (on) channel(node).flush_blocking();
+  channel(node).hold(on);
+}
+
 void AgentLinks::close(int node) {
   if (joined(node)) channel(node).shut();
 }

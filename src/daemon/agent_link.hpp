@@ -33,6 +33,7 @@ class AgentLinks {
   }
   void send_bytes(int node, ControlKind kind, Bytes body = {}) { channel(node).send_bytes(kind, body); }
   bool joined(int node) const { return links_[static_cast<std::size_t>(node)].channel != nullptr; }
+  void hold(int node, bool on);  // fault injection: its connection, see ControlChannel; what was said before is sent
   // It is lost: nothing is sent to it or heard from it any more. joined() stays true.
   void close(int node);
   template <class T>

@@ -19,6 +19,7 @@ void Agent::set_place(int rank, int agent, int group, std::uint32_t log_base) {
   hosting_[static_cast<std::size_t>(rank)] = {job_.node_of(rank), agent, group};
   const wire::NodeEntry& node = nodes_[static_cast<std::size_t>(agent)];
   board_.set_place(rank, agent, log_base, node.address, node.log_port);
+  board_.set_cut_off(rank, cut_off(agent));
 }
 
 // Fault injection: what the loss of a node, or of its network for a while, is to all others.
@@ -44,6 +45,33 @@ void Agent::on_strike(std::int64_t pause_ns) {
   signal_all(SIGSTOP);
   ::kill(agent, SIGSTOP);
   signal_all(SIGCONT);
+}
+
+// Fault injection: whoever is on another side is not heard and not spoken to, by this agent and by its ranks.
+void Agent::on_cut(Bytes payload) {
+  Cut cut;
+  std::vector<std::uint16_t> sides;
+  if (!read_struct(payload, cut)) return on_head_gone();  // not our head
+  for (std::uint16_t side; read_struct(payload, side);) sides.push_back(side);
+  if (sides.size() != nodes_.size()) return on_head_gone();
+  set_sides(std::move(sides));
+  loop_.cancel(heal_);
+  heal_ = loop_.at(os::later(os::now(), cut.for_ns), [this] {
+    heal_ = 0;
+    set_sides({});
+  });
+}
+
+void Agent::set_sides(std::vector<std::uint16_t> sides) {
+  sides_ = std::move(sides);
+  for (int rank = 0; rank < job_.rank_count(); ++rank) board_.set_cut_off(rank, cut_off(hosting_[static_cast<std::size_t>(rank)].agent));
+  ring_all();
+  std::set<int> others;
+  for (int agent = 0; agent < std::ssize(nodes_); ++agent) {
+    if (cut_off(agent)) others.insert(agent);
+  }
+  if (keeper_) keeper_->cut_off(std::move(others));
+  head_->hold(!sides_.empty() && sides_[static_cast<std::size_t>(ticket_.node)] != 0);
 }
 
 void Agent::on_adopt(Bytes payload) {

@@ -57,6 +57,9 @@ class ControlVisit {
   ~ControlVisit();
   ControlVisit(const ControlVisit&) = delete;
   bool open() const { return open_ && !channel_->closed(); }
+  void hold(bool on) {
+    if (channel_) channel_->hold(on);
+  }
   ControlChannel& channel() { return *channel_; }
 
  private:

@@ -39,6 +39,7 @@ enum class ControlKind : std::uint32_t {
   holder,  // Holder: where the agent's ranks' events are kept from now on
   adopt,   // Adopt, then its AdoptedRank, then the agents (i32) that may have their events: ranks of a lost agent
   strike,  // Strike: fault injection
+  cut,     // Cut, then u16 of every agent: fault injection
   forget_events,  // EventsName: the hosting before this term
   // agent -> head
   pong,
@@ -54,6 +55,10 @@ enum class ControlKind : std::uint32_t {
 
 struct Strike {
   std::int64_t pause_ns = 0;  // 0: SIGKILL to the agent and its ranks; else both are stopped for so long
+};
+// For this time no byte passes between agents with different numbers behind it; the head's is 0.
+struct Cut {
+  std::int64_t for_ns = 0;
 };
 struct Held {
   std::uint32_t generation = 0;

@@ -20,7 +20,7 @@ EventKeeper::EventKeeper(os::EventLoop& loop, const JobKey& key, int self, std::
       self_(self),
       owner_(owner),
       door_(
-          loop, key_, [this](int, ChannelPtr channel) { on_guest(std::move(channel)); },
+          loop, key_, [this](int agent, ChannelPtr channel) { on_guest(agent, std::move(channel)); },
           [this] { owner_.on_stranger("refused a connection that does not know the job's key"); }),
       store_(bytes_max),
       sender_(in_flight_bytes_max) {}
@@ -65,13 +65,26 @@ void EventKeeper::set_holder(int agent, Generation generation, int standby) {
 EventKeeper::Visit EventKeeper::visit(int agent) {
   const wire::NodeEntry entry = agents_[agent];
   const std::uint64_t number = ++visits_;
-  return {number, agent,
-          std::make_unique<ControlVisit>(loop_, key_, self_, entry.address, entry.event_port,
-                                         ControlVisit::Handlers{[this, number] { on_visit_open(number); },
-                                                                [this, number](ControlKind kind, Bytes payload) {
-                                                                  if (number == visit_.number) on_holder_frame(kind, payload);
-                                                                },
-                                                                [this, number] { on_visit_closed(number); }})};
+  Visit out{number, agent,
+            std::make_unique<ControlVisit>(loop_, key_, self_, entry.address, entry.event_port,
+                                           ControlVisit::Handlers{[this, number] { on_visit_open(number); },
+                                                                  [this, number](ControlKind kind, Bytes payload) {
+                                                                    if (number == visit_.number) on_holder_frame(kind, payload);
+                                                                  },
+                                                                  [this, number] { on_visit_closed(number); }})};
+  out.door->hold(cut_off_.contains(agent));
+  return out;
+}
+
+void EventKeeper::cut_off(std::set<int> agents) {
+  cut_off_ = std::move(agents);
+  for (Visit* visit : {&visit_, &standby_}) {
+    if (visit->door) visit->door->hold(cut_off_.contains(visit->agent));
+  }
+  for (const GuestPtr& guest : guests_) guest->channel->hold(cut_off_.contains(guest->agent));
+  auto fetch = fetch_;
+  if (!fetch) return;
+  for (auto& [agent, visit] : fetch->visits) visit->hold(cut_off_.contains(agent));
 }
 
 void EventKeeper::drop(Visit& visit) {

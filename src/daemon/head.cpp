@@ -40,7 +40,7 @@ Head::Head(RunOptions options)
       kills_(loop_, job_.injections, job_.rank_count(),
              {[this](int rank) { agents_.send(agent_of(rank), ControlKind::kill_rank, RankOnly{rank}); },
               [this](int node) { return strike(node, 0); }, [this](int node, std::int64_t for_ns) { return strike(node, for_ns); },
-              [this] { return agents_with_ranks(); }}),
+              [this] { return agents_with_ranks(); }, [this](const Injection& injection) { return partition(injection); }}),
       nodes_(static_cast<std::size_t>(job_.agent_count())),
       machines_(nodes_.size()),
       rank_over_(static_cast<std::size_t>(job_.rank_count())),

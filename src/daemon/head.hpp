@@ -57,6 +57,8 @@ class Head {
   std::vector<int> ranks_at(int agent) const;
   std::vector<int> agents_with_ranks() const;
   bool strike(int agent, std::int64_t pause_ns);
+  bool partition(const Injection& injection);
+  void hold_agents(const std::vector<std::uint16_t>& side_of);
   void start_agents();
   void beat();
   void lose_agent(int agent, const std::string& why);
@@ -100,6 +102,7 @@ class Head {
   int groups_ = 0;                    // given so far
   os::EventLoop::TimerId beat_ = 0;
   Instant last_beat_{};
+  os::EventLoop::TimerId heal_ = 0;   // a partition is in force
   std::vector<std::optional<wire::UnprotectReason>> rank_unprotected_;
   bool threads_told_ = false;  // that a rank is unprotected since several threads call MPI
   int ranks_over_ = 0, ranks_initialized_ = 0, nodes_gone_ = 0;

@@ -42,6 +42,27 @@ bool Head::strike(int agent, std::int64_t pause_ns) {
   return true;
 }
 
+// Fault injection. The agents heal by themselves.
+bool Head::partition(const Injection& injection) {
+  if (heal_ != 0) return false;
+  std::vector<std::byte> body;
+  ByteWriter out(body);
+  out.put(Cut{injection.for_ns});
+  for (std::uint16_t side : injection.side_of) out.put(side);
+  agents_.send_all_bytes(ControlKind::cut, body);
+  hold_agents(injection.side_of);
+  heal_ = loop_.at(os::later(os::now(), injection.for_ns), [this] {
+    heal_ = 0;
+    hold_agents(std::vector<std::uint16_t>(states_.size()));
+  });
+  return true;
+}
+
+// Their connections to this process, which is on side 0.
+void Head::hold_agents(const std::vector<std::uint16_t>& side_of) {
+  for (std::size_t agent = 0; agent < side_of.size(); ++agent) agents_.hold(static_cast<int>(agent), side_of[agent] != 0);
+}
+
 void Head::start_agents() {
   std::vector<std::uint16_t> machines;
   for (const std::string& name : machines_) {

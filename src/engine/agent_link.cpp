@@ -72,6 +72,7 @@ wire::BoardEntry AgentLink::board_entry(Rank rank) const {
     out.address_and_port = segment::load_acquire(entry.address_and_port);
     out.agent_and_log_base = segment::load_acquire(entry.agent_and_log_base);
     out.log_address_and_port = segment::load_acquire(entry.log_address_and_port);
+    out.cut_off = segment::load_acquire(entry.cut_off);
   } while (segment::load_acquire(entry.incarnation_and_state) != out.incarnation_and_state);
   return out;
 }

@@ -157,6 +157,7 @@ struct alignas(64) BoardEntry {
   // Ranks of this node, level `node`: how far the holder has its events (docs/node-loss.md).
   std::uint64_t stable_events = 0;  // bytes, over all incarnations
   std::uint64_t stable_failed = 0;  // clock of the last completion test that is known there to have found nothing
+  std::uint64_t cut_off = 0;        // fault injection, 1: no byte passes between this node and the one that hosts it
 };
 static_assert(sizeof(BoardEntry) == 64);
 struct BoardHeader {
