@@ -153,6 +153,8 @@ void Agent::on_frame(ControlKind kind, Bytes payload) {
 
 void Agent::on_job(Bytes payload) {
   if (!decode(payload, job_)) return on_head_gone();
+  const NodeNeeds needs = needs_at_start(job_, ticket_.node);
+  if (std::string why = why_unfit(needs, look_at_node(needs)); !why.empty()) return send_head(ControlKind::ready, Ready{}, bytes_of(why));
   if (Result<> prepared = prepare(); !prepared) {
     fmt::print(stderr, "holdfast: agent of node {}: {}\n", ticket_.node, prepared.error().text);
     return on_head_gone();

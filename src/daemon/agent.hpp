@@ -14,6 +14,7 @@
 #include "daemon/job.hpp"
 #include "daemon/local_rank.hpp"
 #include "daemon/log_service/log_server.hpp"
+#include "daemon/node_health.hpp"
 #include "os/process.hpp"
 #include "os/tcp.hpp"
 

@@ -78,6 +78,10 @@ void Agent::on_adopt(Bytes payload) {
   Adoption adoption;
   const bool ours = keeper_ && decode(payload, job_.rank_count(), static_cast<int>(nodes_.size()), adoption);
   if (!ours || std::ranges::any_of(adoption.ranks, [this](const AdoptedRank& rank) { return local(rank.rank); })) return on_head_gone();
+  const NodeNeeds needs = needs_of(job_, adoption.head.rank_count);
+  if (std::string why = why_unfit(needs, look_at_node(needs)); !why.empty()) {
+    return send_head(ControlKind::adopt_unfit, Adopted{adoption.head.group}, bytes_of(why));
+  }
   job_is_mpi_ |= adoption.head.job_is_mpi != 0;
   adoptions_.push_back(std::move(adoption));
   if (adoptions_.size() == 1) next_adoption();

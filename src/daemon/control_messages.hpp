@@ -25,7 +25,7 @@ enum class ControlKind : std::uint32_t {
   mpi_job,       // some rank has called MPI_Init: a rank killed before its own call is started again
   end_job,       // EndJob
   // agent -> head
-  ready,        // Ready: the job is understood, the log port is open
+  ready,        // Ready, then text: why this node is of no use; empty: the job is understood, the log port is open
   output,       // OutputHead, then bytes that a rank wrote
   input_taken,  // OutputTaken: so many bytes of stdin were passed to rank 0
   event,        // Event, then text
@@ -34,6 +34,7 @@ enum class ControlKind : std::uint32_t {
   holder_lost,  // Held, then text: there is no connection to the holder of that generation
   adopted,      // Adopted: the ranks of that `adopt` have been started
   adopt_failed, // text: why they cannot be
+  adopt_unfit,  // Adopted, then text: why this node cannot take them; another may
   // head -> agent
   ping,    // answered by pong
   holder,  // Holder: where the agent's ranks' events are kept from now on

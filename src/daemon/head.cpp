@@ -156,6 +156,8 @@ void Head::on_frame(int node, ControlKind kind, Bytes payload) {
       return on_holder_lost(node, payload);
     case ControlKind::adopted:
       return on_adopted(payload);
+    case ControlKind::adopt_unfit:
+      return on_adopt_unfit(node, payload);
     case ControlKind::adopt_failed:
       return on_adopt_failed(node, payload);
     case ControlKind::event:
@@ -175,6 +177,7 @@ void Head::on_frame(int node, ControlKind kind, Bytes payload) {
 void Head::on_ready(int node, Bytes payload) {
   Ready ready;
   if (!read_struct(payload, ready)) return;
+  if (!payload.empty()) return on_unfit_at_start(node, text_of(payload));
   nodes_[static_cast<std::size_t>(node)] = ready.node;
   machines_[static_cast<std::size_t>(node)].assign(ready.machine, ::strnlen(ready.machine, sizeof ready.machine));
   if (options_.verbose && ready.copied > 0) {

@@ -48,6 +48,7 @@ class Head {
   };
   struct AgentState {
     bool gone = false;             // lost, or all its processes have ended
+    bool unfit = false;            // could not take ranks over when it was asked to
     Instant heard{};
     int holder = -1, standby = -1;
     std::uint32_t generation = 0;
@@ -73,6 +74,9 @@ class Head {
   void tell_holder(int agent);
   void on_held(int agent, Bytes payload);
   void on_adopted(Bytes payload);
+  void on_unfit_at_start(int agent, std::string_view why);
+  void on_adopt_unfit(int agent, Bytes payload);
+  std::string why_no_target() const;
   void on_holder_lost(int agent, Bytes payload);
   void on_adopt_failed(int agent, Bytes text);
   void end(int exit_code, std::uint32_t grace_ms);

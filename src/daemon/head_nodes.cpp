@@ -138,9 +138,7 @@ void Head::lose_agent(int agent, const std::string& why) {
   std::string cannot = why_not_moved(ranks);
   const auto targets = choose_targets(ranks);
   if (cannot.empty() && targets.empty()) {
-    cannot = options_.on_node_loss == OnNodeLoss::end     ? "so --on-node-loss end wants it"
-             : options_.on_node_loss == OnNodeLoss::spare ? "there is no spare node left (--spares)"
-                                                          : "there is no other node left";
+    cannot = why_no_target();
   }
   if (!cannot.empty()) {
     output_.say(fmt::format("{}; its ranks cannot start again: {}; the job ends", what, cannot));
@@ -154,6 +152,49 @@ void Head::lose_agent(int agent, const std::string& why) {
                           ranks.size() == 1 ? "s" : "", where.size() == 1 ? "" : "s", fmt::join(where, ", ")));
   timeline_.on_lost_node(std::move(record));
   for (int rank : ranks) mark_lost(rank);
+  for (const auto& [target, some] : targets) move_ranks(some, target);
+}
+
+std::string Head::why_no_target() const {
+  switch (options_.on_node_loss) {
+    case OnNodeLoss::end: return "so --on-node-loss end wants it";
+    case OnNodeLoss::spare: return "there is no spare node left (--spares)";
+    default: return "there is no other node left";
+  }
+}
+
+// A node with ranks ends the job. A spare one ends alone.
+void Head::on_unfit_at_start(int agent, std::string_view why) {
+  const std::string what = fmt::format("node {} ({}): {}", agent, job_.node_name(agent), why);
+  if (agent < job_.node_count) {
+    if (!exit_code_) output_.say(what + "; the job ends");
+    return end(1, 0);
+  }
+  output_.say(what + "; it is not used as a spare");
+  states_[static_cast<std::size_t>(agent)].gone = true;
+  ++nodes_gone_;
+  agents_.close(agent);
+  if (ending_) return finish_if_over();
+  if (++ready_ == job_.agent_count()) start_agents();
+}
+
+// It was fit when the job began. Its own ranks, if it has any, stay there.
+void Head::on_adopt_unfit(int agent, Bytes payload) {
+  Adopted asked;
+  if (!read_struct(payload, asked) || ending_) return;
+  states_[static_cast<std::size_t>(agent)].unfit = true;
+  std::vector<int> ranks = ranks_at(agent);
+  std::erase_if(ranks, [&](int rank) { return hosting(rank).group != asked.group; });
+  const std::string what = fmt::format("node {} ({}) cannot take ranks over: {}", agent, job_.node_name(agent), text_of(payload));
+  const auto targets = choose_targets(ranks);
+  if (targets.empty()) {
+    output_.say(fmt::format("{}; {}; the job ends", what, why_no_target()));
+    return end(1, 0);
+  }
+  std::vector<int> where;
+  for (const auto& [target, some] : targets) where.push_back(target);
+  output_.say(fmt::format("{}; they start on node{} {}", what, where.size() == 1 ? "" : "s", fmt::join(where, ", ")));
+  timeline_.on_moved_on(agent, ranks, where);
   for (const auto& [target, some] : targets) move_ranks(some, target);
 }
 
@@ -185,7 +226,7 @@ void Head::mark_lost(int rank) {
 int Head::choose_spare() const {
   for (int agent = job_.node_count; agent < job_.agent_count(); ++agent) {
     const AgentState& state = states_[static_cast<std::size_t>(agent)];
-    if (!state.gone && ranks_at(agent).empty()) return agent;
+    if (!state.gone && !state.unfit && ranks_at(agent).empty()) return agent;
   }
   return -1;
 }
@@ -201,7 +242,7 @@ std::map<int, std::vector<int>> Head::choose_targets(const std::vector<int>& ran
   for (int rank : ranks) {
     int best = -1;
     for (int agent = 0; agent < job_.agent_count(); ++agent) {
-      if (states_[static_cast<std::size_t>(agent)].gone) continue;
+      if (states_[static_cast<std::size_t>(agent)].gone || states_[static_cast<std::size_t>(agent)].unfit) continue;
       if (best < 0 || load[static_cast<std::size_t>(agent)] < load[static_cast<std::size_t>(best)]) best = agent;
     }
     if (best < 0) return {};

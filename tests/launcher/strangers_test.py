@@ -8,15 +8,14 @@ import re
 import select
 import socket
 import struct
-import subprocess
 import threading
 import time
 import unittest
-import uuid
 from pathlib import Path
 
 import harness
 from harness import Case, processes_of
+from lines_job import LinesJob
 
 Listener = collections.namedtuple("Listener", "owner kind address")  # owner: of the process, as in head, agent 0, rank 3
 
@@ -58,38 +57,11 @@ class Recorder(threading.Thread):
         return [b"".join(body for _, body in sorted(parts.items())) for (_, to), parts in list(self.said.items()) if to == port]
 
 
-class Job:
-    """A job of 4 ranks on 2 nodes and a spare, which goes on with every line that it is given."""
+class Job(LinesJob):
+    """Of 4 ranks on 2 nodes and a spare."""
 
-    def __init__(self, case, lines_program):
-        self.case, self.marker = case, uuid.uuid4().hex
-        self.process = subprocess.Popen(case.command("-n", 4, "--nodes", 2, "--spares", 1, lines_program), stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "LAUNCHER_TEST": self.marker})
-        self.out = b""
-        case.addCleanup(self.stop)
-
-    def stop(self):
-        self.process.kill()
-        self.process.communicate()
-
-    def say(self, line):
-        """Until it has answered: all ranks have talked with each other then."""
-        self.process.stdin.write(line.encode() + b"\n")
-        self.process.stdin.flush()
-        deadline = time.monotonic() + 20
-        while not self.out.endswith(line.encode() + b"\n"):
-            if not select.select([self.process.stdout], [], [], max(0, deadline - time.monotonic()))[0]:
-                self.case.fail(f"no answer to {line}")
-            piece = os.read(self.process.stdout.fileno(), 65536)
-            if not piece:
-                self.case.fail("the job has ended: " + self.process.stderr.read().decode())
-            self.out += piece
-
-    def end(self):
-        out, err = self.process.communicate(timeout=30)
-        self.case.assertEqual(self.process.returncode, 0, err)
-        self.case.expect_nothing_left(self.marker)
-        return (self.out + out).decode(), err.decode()
+    def __init__(self, case):
+        super().__init__(case, "-n", 4, "--nodes", 2, "--spares", 1)
 
     def listeners(self):
         """Of all its processes."""
@@ -196,7 +168,7 @@ class Strangers(Case):
         recorder = Recorder() if os.geteuid() == 0 else None
         if recorder:
             recorder.start()
-        job = Job(self, harness.OPTIONS.lines)
+        job = Job(self)
         job.say("begin")
         listeners = job.listeners()
         # head; log service, events and ranks of each agent; the rail of each rank
@@ -221,7 +193,7 @@ class Strangers(Case):
         job.say("end")
         out, err = job.end()
         given = [line.partition(" ")[2] for line in out.splitlines()]
-        undisturbed = Job(self, harness.OPTIONS.lines)
+        undisturbed = Job(self)
         for line in given:
             undisturbed.say(line)
         expected, quiet = undisturbed.end()
@@ -234,7 +206,7 @@ class Strangers(Case):
 
     @unittest.skipIf(os.geteuid() != 0, "needs another user")
     def test_another_user_at_the_socket_of_the_ranks(self):
-        job = Job(self, harness.OPTIONS.lines)
+        job = Job(self)
         job.say("begin")
         for one in job.listeners():
             if one.kind != "unix":
