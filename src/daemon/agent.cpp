@@ -33,8 +33,8 @@ Agent::Agent(const AgentTicket& ticket)
     : ticket_(ticket),
       head_(loop_, ticket_,
             {[this](ControlKind kind, Bytes payload) { on_message(kind, payload); }, [this] { on_head_gone(); },
-             [this](ChannelPtr channel) {
-               if (keeper_) keeper_->on_guest(std::move(channel));
+             [this](int agent, ChannelPtr channel) {
+               if (keeper_) keeper_->on_guest(agent, std::move(channel));
              },
              [this](const std::string& line) { note(line); }}),
       bootstrap_(loop_, *this) {}
@@ -80,6 +80,8 @@ void Agent::watch_head() {
 
 void Agent::on_message(ControlKind kind, Bytes payload) {
   if (gone_) return;
+  if (unfit_ && kind == ControlKind::start) return head_.on_started();
+  if (unfit_ && kind != ControlKind::end_job && kind != ControlKind::leave) return;
   switch (kind) {
     case ControlKind::job:
       return on_job(payload);
@@ -90,6 +92,8 @@ void Agent::on_message(ControlKind kind, Bytes payload) {
     case ControlKind::strike:
       if (Strike strike; read_struct(payload, strike)) on_strike(strike.pause_ns);
       return;
+    case ControlKind::cut:
+      return on_cut(payload);
     case ControlKind::adopt:
       return on_adopt(payload);
     case ControlKind::forget_events:
@@ -122,6 +126,11 @@ void Agent::on_message(ControlKind kind, Bytes payload) {
 
 void Agent::on_job(Bytes payload) {
   if (!decode(payload, job_)) return on_head_gone();
+  const NodeNeeds needs = needs_at_start(job_, ticket_.node);
+  if (std::string why = why_unfit(needs, look_at_node(needs)); !why.empty()) {
+    unfit_ = true;
+    return send_head(ControlKind::ready, Ready{}, bytes_of(why));
+  }
   if (Result<> prepared = prepare(); !prepared) {
     fmt::print(stderr, "holdfast: agent of node {}: {}\n", ticket_.node, prepared.error().text);
     return on_head_gone();
@@ -337,6 +346,10 @@ int agent_main(const std::vector<std::string>& arguments) {
   if (ticket.build != own_build() || !read_exactly(bytes.subspan(head_bytes))) {
     fmt::print(stderr, "holdfast: agent: this holdfast {} is of another build than the one that starts it\n", HOLDFAST_VERSION);
     return exit_other_build;
+  }
+  if (!plausible(ticket)) {
+    fmt::print(stderr, "holdfast: agent: what it was given to start with is damaged\n");
+    return 2;
   }
   if (::sodium_init() < 0) return 1;
   if (arguments == std::vector<std::string>{"--under-slurm"}) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "daemon/adoption.hpp"
 #include "daemon/board.hpp"
 #include "daemon/bootstrap_server.hpp"
 #include "daemon/event_keeper.hpp"
@@ -13,6 +14,7 @@
 #include "daemon/job.hpp"
 #include "daemon/local_rank.hpp"
 #include "daemon/log_service/log_server.hpp"
+#include "daemon/node_health.hpp"
 #include "os/process.hpp"
 #include "os/tcp.hpp"
 
@@ -85,6 +87,9 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   // ---- agent_nodes.cpp: ranks taken over from a lost agent; EventKeeper::Owner
   void on_strike(std::int64_t pause_ns);
   void on_holder(Bytes payload);
+  void on_cut(Bytes payload);
+  void set_sides(std::vector<std::uint16_t> sides);
+  bool cut_off(int agent) const { return !sides_.empty() && sides_[static_cast<std::size_t>(agent)] != sides_[static_cast<std::size_t>(ticket_.node)]; }
   void on_adopt(Bytes payload);
   void next_adoption();
   void adopt(std::map<Rank, EventKeeper::Found> found, std::string failure);
@@ -112,6 +117,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void on_exhausted(int rank, const wire::Exhausted& limits) override;
   void on_told(int rank, wire::BootstrapKind kind, Bytes payload) override;
   void on_fatal(int rank, const std::string& text) override;
+  void on_stranger(const std::string& line) override { note(line); }
 
   // ---- agent_bootstrap.cpp: SegmentProvider
   Bytes control(Rank rank, Incarnation incarnation) override;
@@ -128,14 +134,11 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   BootstrapServer bootstrap_;
   Job job_;
   std::vector<std::uint16_t> machines_;   // by agent
+  std::vector<std::uint16_t> sides_;      // by agent, while a partition is in force (fault injection)
+  os::EventLoop::TimerId cut_ = 0;
   std::vector<wire::RankEntry> hosting_;  // where each rank is
   std::vector<bool> looked_up_;           // by rank: the head tells of it
   std::unique_ptr<EventKeeper> keeper_;  // null: determinants are kept on their own node alone
-  struct Adoption {
-    Adopt head;
-    std::vector<AdoptedRank> ranks;
-    std::vector<int> places;
-  };
   std::deque<Adoption> adoptions_;  // the first is under way
   Board board_;
   std::uint64_t direct_from_ = 0;  // Welcome::direct_from_bytes
@@ -145,6 +148,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   std::uint64_t input_taken_ = 0;
   std::vector<std::unique_ptr<LocalRank>> ranks_;  // of this node, ascending
   bool job_is_mpi_ = false;
+  bool unfit_ = false;  // this node is of no use to the job
   bool ending_ = false, over_ = false, gone_ = false;  // over: nothing is left here, and the head knows
   os::EventLoop::TimerId grace_timer_ = 0;
   std::uint64_t output_unconfirmed_ = 0;

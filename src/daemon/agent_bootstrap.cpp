@@ -77,6 +77,7 @@ wire::Welcome Agent::welcome(int number) {
   out.node = job_.node_of(number);
   out.node_count = job_.node_count;
   out.agent = ticket_.node;
+  out.agent_count = job_.agent_count();
   out.address = head_.address();
   out.log_level = job_.log_level;
   out.app_number = job_.program_of(number);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "daemon/agent.hpp"
@@ -19,7 +20,7 @@ class AgentLinks {
     std::function<void()> on_all_joined;  // from now on there is something to be sent through
     std::function<void(int node, ControlKind kind, Bytes payload)> on_frame;
     std::function<void(int node, std::uint32_t silent_ms)> on_lost;  // 0: its connection is gone
-    std::function<void(const std::string&)> on_stranger;             // a connection without the key was refused
+    std::function<void(const std::string&)> on_stranger;             // a connection without the key was refused; once
     std::function<void(const std::string& host, const std::string& line)> on_line;  // of a launcher, or an agent's stderr
   };
   // One agent for each host, numbered in their order.
@@ -44,6 +45,7 @@ class AgentLinks {
   void send_all_bytes(ControlKind kind, Bytes body) { tree_->post_all(kind, body); }
   void on_started() { tree_->on_started(); }
   void on_ending();
+  void hold(std::set<NodeId> agents) { tree_->hold(std::move(agents)); }  // fault injection
   void leave();  // all have ended their processes
   bool all_sent() const { return !tree_ || tree_->all_sent(); }
   // What an agent's clock must be raised by to be the head's: 0 on the same machine.

@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -17,6 +18,7 @@ void Agent::set_place(int rank, int agent, int group, std::uint32_t log_base, Ad
   if (agent < 0 || agent >= job_.agent_count()) return;
   hosting_[static_cast<std::size_t>(rank)] = {job_.node_of(rank), agent, group};
   board_.set_place(rank, agent, log_base, logs.address, logs.port);
+  board_.set_cut_off(rank, cut_off(agent));
 }
 
 // Fault injection: what the loss of a node, or of its network for a while, is to all others.
@@ -52,16 +54,46 @@ void Agent::on_holder(Bytes payload) {
   keeper_->set_holder(holder.agent, Generation{holder.generation}, holder.standby);
 }
 
+// Fault injection: whoever is on another side is not heard and not spoken to, by this agent and by its ranks. From a moment on at
+// which all have heard of it.
+void Agent::on_cut(Bytes payload) {
+  Cut cut;
+  std::vector<std::uint16_t> sides;
+  if (!read_struct(payload, cut)) return on_head_gone();  // not our head
+  for (std::uint16_t side; read_struct(payload, side);) sides.push_back(side);
+  if (std::ssize(sides) != job_.agent_count()) return on_head_gone();
+  loop_.cancel(cut_);
+  cut_ = loop_.at(os::later(os::now(), cut_delay_ns), [this, sides = std::move(sides), cut] {
+    set_sides(sides);
+    cut_ = loop_.at(os::later(os::now(), cut.for_ns), [this] {
+      cut_ = 0;
+      set_sides({});
+    });
+  });
+}
+
+void Agent::set_sides(std::vector<std::uint16_t> sides) {
+  sides_ = std::move(sides);
+  for (int rank = 0; rank < job_.rank_count(); ++rank) board_.set_cut_off(rank, cut_off(hosting_[static_cast<std::size_t>(rank)].agent));
+  ring_all();
+  std::set<int> others;
+  for (int agent = 0; agent < job_.agent_count(); ++agent) {
+    if (cut_off(agent)) others.insert(agent);
+  }
+  std::set<NodeId> nodes(others.begin(), others.end());
+  if (!sides_.empty() && sides_[static_cast<std::size_t>(ticket_.node)] != 0) nodes.insert(head_node);
+  head_.hold(std::move(nodes));
+  if (keeper_) keeper_->cut_off(std::move(others));
+}
+
 void Agent::on_adopt(Bytes payload) {
   Adoption adoption;
-  if (!keeper_ || !read_struct(payload, adoption.head)) return on_head_gone();  // not our head
-  for (AdoptedRank rank; std::ssize(adoption.ranks) < adoption.head.rank_count && read_struct(payload, rank);) {
-    if (rank.rank < 0 || rank.rank >= job_.rank_count() || rank.incarnation == 0 || local(rank.rank)) return on_head_gone();
-    adoption.ranks.push_back(rank);
-  }
-  for (AgentAddress place; std::ssize(adoption.places) < adoption.head.place_count && read_struct(payload, place);) {
-    adoption.places.push_back(place.node);
-    keeper_->set_address(place.node, place.at);
+  const bool ours = keeper_ && decode(payload, job_.rank_count(), job_.agent_count(), adoption);
+  if (!ours || std::ranges::any_of(adoption.ranks, [this](const AdoptedRank& rank) { return local(rank.rank); })) return on_head_gone();
+  for (const AgentAddress& place : adoption.places) keeper_->set_address(place.node, place.at);
+  const NodeNeeds needs = needs_of(job_, adoption.head.rank_count);
+  if (std::string why = why_unfit(needs, look_at_node(needs)); !why.empty()) {
+    return send_head(ControlKind::adopt_unfit, Adopted{adoption.head.group}, bytes_of(why));
   }
   job_is_mpi_ |= adoption.head.job_is_mpi != 0;
   adoptions_.push_back(std::move(adoption));
@@ -72,7 +104,9 @@ void Agent::next_adoption() {
   if (adoptions_.empty()) return;
   std::vector<std::pair<Rank, Term>> ranks;
   for (const AdoptedRank& rank : adoptions_.front().ranks) ranks.emplace_back(Rank{rank.rank}, Term{rank.term});
-  keeper_->fetch(ranks, adoptions_.front().places, [this](std::map<Rank, EventKeeper::Found> found, std::string failure) {
+  std::vector<int> places;
+  for (const AgentAddress& place : adoptions_.front().places) places.push_back(place.node);
+  keeper_->fetch(ranks, places, [this](std::map<Rank, EventKeeper::Found> found, std::string failure) {
     adopt(std::move(found), std::move(failure));
   });
 }

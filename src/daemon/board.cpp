@@ -54,6 +54,12 @@ void Board::set_unprotected(int rank) {
   publish();
 }
 
+void Board::set_cut_off(int rank, bool on) {
+  if (entry(rank).cut_off == static_cast<std::uint64_t>(on)) return;
+  store(entry(rank).cut_off, on);
+  publish();
+}
+
 void Board::set_address(int rank, std::uint32_t incarnation, std::uint32_t address, std::uint16_t port) {
   if (incarnation != this->incarnation(rank)) return;
   store(entry(rank).address_and_port, std::uint64_t{address} << 16 | port);

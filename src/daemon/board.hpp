@@ -15,6 +15,7 @@ class Board {
   void set_state(int rank, std::uint32_t incarnation, wire::RankState state);
   void set_address(int rank, std::uint32_t incarnation, std::uint32_t address, std::uint16_t port);
   void set_unprotected(int rank);  // for good
+  void set_cut_off(int rank, bool on);
   // Which agent keeps the rank's logs, from incarnation `log_base` on. Before the state of the first incarnation there.
   void set_place(int rank, int agent, std::uint32_t log_base, std::uint32_t address, std::uint16_t port);
   void set_stable(int rank, std::uint64_t events, std::uint64_t last_failed);  // no news for others: the epoch stays

@@ -45,7 +45,10 @@ void BootstrapServer::accept_all() {
     if (!fd) return;
     ucred peer{};
     socklen_t size = sizeof peer;
-    if (::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != ::geteuid()) continue;
+    if (::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != ::geteuid()) {
+      tell_stranger(peer.pid);
+      continue;
+    }
     auto connection = std::make_shared<Connection>();
     connection->process = peer.pid;
     int number = fd.get();
@@ -66,7 +69,7 @@ void BootstrapServer::receive_all(const ConnectionPtr& connection) {
     Result<os::Datagram> datagram = os::receive_datagram(connection->fd.get());
     if (!datagram && datagram.error().text.empty()) return;
     if (!datagram || datagram->bytes.empty()) return drop(connection);
-    on_datagram(*connection, datagram->bytes);
+    if (!on_datagram(*connection, datagram->bytes)) return drop(connection);
   }
 }
 
@@ -84,12 +87,26 @@ void BootstrapServer::close_connection(int rank) {
   }
 }
 
-void BootstrapServer::on_datagram(Connection& connection, Bytes bytes) {
+// False: it has not joined, and is not talked to any more. Who begins with anything but a hello is no rank.
+bool BootstrapServer::on_datagram(Connection& connection, Bytes bytes) {
   BootstrapKind kind{};
-  if (!read_struct(bytes, kind)) return refuse(connection, "a datagram without a kind");
-  if (kind == BootstrapKind::hello) return on_hello(connection, bytes);
-  if (connection.rank < 0) return refuse(connection, "the first datagram must be hello");
-  on_question(connection, kind, bytes);
+  const bool has_kind = read_struct(bytes, kind);
+  if (has_kind && kind == BootstrapKind::hello) {
+    on_hello(connection, bytes);
+  } else if (connection.rank < 0) {
+    refuse(connection, "the first datagram must be hello");
+    tell_stranger(connection.process);
+  } else if (has_kind) {
+    on_question(connection, kind, bytes);
+  } else {
+    refuse(connection, "a datagram without a kind");
+  }
+  return connection.rank >= 0;
+}
+
+void BootstrapServer::tell_stranger(pid_t process) {
+  if (std::exchange(told_stranger_, true)) return;
+  owner_.on_stranger(fmt::format("refused process {}, which is no rank of this job, on the socket of the ranks", process));
 }
 
 void BootstrapServer::on_hello(Connection& connection, Bytes payload) {

@@ -35,6 +35,7 @@ class BootstrapOwner {
   virtual void on_exhausted(int rank, const wire::Exhausted& limits) = 0;
   virtual void on_told(int rank, wire::BootstrapKind kind, Bytes payload) = 0;
   virtual void on_fatal(int rank, const std::string& text) = 0;  // the agent cannot do what it must: ends the job
+  virtual void on_stranger(const std::string& line) = 0;         // a process that is no rank was refused; once
 };
 
 class BootstrapServer {
@@ -57,12 +58,13 @@ class BootstrapServer {
   void accept_all();
   void receive_all(const ConnectionPtr& connection);
   void drop(const ConnectionPtr& connection);
-  void on_datagram(Connection& connection, Bytes bytes);
+  bool on_datagram(Connection& connection, Bytes bytes);
   void on_hello(Connection& connection, Bytes payload);
   void on_question(Connection& connection, wire::BootstrapKind kind, Bytes payload);
   void give_segment(Connection& connection, const wire::SegmentName& name);
   void give_log_segment(Connection& connection);
   void refuse(Connection& connection, std::string_view text);
+  void tell_stranger(pid_t process);
   void answer(Connection& connection, wire::BootstrapKind kind, Bytes body = {}, std::span<const int> fds = {});
 
   os::EventLoop& loop_;
@@ -70,6 +72,7 @@ class BootstrapServer {
   std::string name_;
   os::UniqueFd listener_;
   std::map<int, ConnectionPtr> connections_;  // by descriptor
+  bool told_stranger_ = false;
 };
 
 }  // namespace hf::daemon

@@ -31,7 +31,16 @@ void ControlChannel::send_bytes(ControlKind kind, Bytes body, Bytes tail) {
   flush();
 }
 
+void ControlChannel::hold(bool on) {
+  if (closed_ || std::exchange(held_, on) == on) return;
+  if (on) return loop_.remove(fd_.get());
+  loop_.add(fd_.get(), EPOLLIN, [this](std::uint32_t events) { on_events(events); });
+  flush();
+  take_frames();
+}
+
 void ControlChannel::flush() {
+  if (held_) return;
   while (out_sent_ < out_.size()) {
     ssize_t n = ::send(fd_.get(), out_.data() + out_sent_, out_.size() - out_sent_, MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
@@ -49,7 +58,7 @@ void ControlChannel::flush() {
 }
 
 void ControlChannel::flush_blocking() {
-  while (!closed_ && !out_.empty()) {
+  while (!closed_ && !held_ && !out_.empty()) {
     pollfd wait{fd_.get(), POLLOUT, 0};
     if (::poll(&wait, 1, 5000) <= 0 || (wait.revents & (POLLERR | POLLHUP))) return;
     flush();
@@ -69,8 +78,12 @@ void ControlChannel::receive() {
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   refused_ = n < 0 && errno == ECONNREFUSED;
   if (n <= 0) return close();
+  take_frames();
+}
+
+void ControlChannel::take_frames() {
   std::size_t used = 0;
-  while (!closed_) {
+  while (!closed_ && !held_) {
     Bytes left = Bytes(in_).subspan(used);
     std::uint32_t size = 0;
     if (!read_struct(left, size)) break;

@@ -34,6 +34,8 @@ class ControlChannel {
   }
   // Frames of more than this are refused: small until the peer has proved itself.
   void set_frame_bytes_max(std::size_t bytes) { frame_bytes_max_ = bytes; }
+  // Fault injection: nothing is read or written until it is let go again; what is sent waits.
+  void hold(bool on);
   bool closed() const { return closed_; }
   bool malformed() const { return malformed_; }  // closed, for what came was no frame
   bool refused() const { return refused_; }      // closed, for nobody listens there
@@ -45,6 +47,7 @@ class ControlChannel {
   void on_events(std::uint32_t events);
   void flush();
   void receive();
+  void take_frames();
   void close();
 
   os::EventLoop& loop_;
@@ -54,7 +57,7 @@ class ControlChannel {
   std::size_t frame_bytes_max_ = 1024;
   std::vector<std::byte> in_, out_;
   std::size_t out_sent_ = 0;
-  bool closed_ = false, malformed_ = false, refused_ = false;
+  bool closed_ = false, malformed_ = false, refused_ = false, held_ = false;
 };
 
 inline constexpr std::size_t control_frame_bytes_max = 64u << 20;

@@ -67,6 +67,9 @@ class ControlVisit {
   ~ControlVisit();
   ControlVisit(const ControlVisit&) = delete;
   bool open() const { return open_ && !channel_->closed(); }
+  void hold(bool on) {
+    if (channel_) channel_->hold(on);
+  }
   ControlChannel& channel() { return *channel_; }
   // For a caller that goes on with it, its handlers set anew, and drops the visit.
   ChannelPtr share() const { return channel_; }

@@ -35,7 +35,7 @@ enum class ControlKind : std::uint32_t {
   end_job,       // EndJob
   leave,         // all agents have nothing left: they end
   // agent -> head
-  ready,        // Ready: the job is understood, the log port is open
+  ready,        // Ready, then text: why this node is of no use; empty: the job is understood, the log port is open
   look_up,      // RankOnly: of another node; answered by `board`, and by another for each change
   output,       // OutputHead, then bytes that a rank wrote
   input_taken,  // OutputTaken: so many bytes of stdin were passed to rank 0
@@ -45,10 +45,12 @@ enum class ControlKind : std::uint32_t {
   holder_lost,  // Held, then text: there is no connection to the holder of that generation
   adopted,      // Adopted: the ranks of that `adopt` have been started
   adopt_failed, // text: why they cannot be
+  adopt_unfit,  // Adopted, then text: why this node cannot take them; another may
   // head -> agent
   holder,  // Holder: where the agent's ranks' events are kept from now on
   adopt,   // Adopt, then its AdoptedRank, then the AgentAddress of those that may have their events: ranks of a lost agent
   strike,  // Strike: fault injection
+  cut,     // Cut, then u16 of every agent: fault injection
   forget_events,  // EventsName: the hosting before this term
   // Between agents, docs/node-loss.md. The connecting one, who has the ranks:
   events_append,  // EventsAppend, then bytes
@@ -68,6 +70,13 @@ struct Address {
 struct Strike {
   std::int64_t pause_ns = 0;  // 0: SIGKILL to the agent and its ranks; else both are stopped for so long
 };
+// For this time no byte passes between agents with different numbers behind it; the head's is 0.
+struct Cut {
+  std::int64_t for_ns = 0;
+};
+// A partition is in force so long after it was said: all have heard of it by then.
+inline constexpr std::int64_t cut_delay_ns = 30'000'000;
+
 struct Held {
   std::uint32_t generation = 0;
 };

@@ -1,4 +1,4 @@
-// Taking ranks over: their events are asked of all agents that may have them, and the newest hosting's longest stream is the one.
+// Taking ranks over: their events are asked of all agents that may have them, which have what counts: core/event_logger/found.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,9 @@ void EventKeeper::fetch(const std::vector<std::pair<Rank, Term>>& ranks, const s
     }
     for (auto [rank, term] : ranks) {
       auto content = store_.on_open(rank, term);
-      if (!content.refused) take(rank, {content.known, content.term, content.promised, content.last_failed, {content.bytes.begin(), content.bytes.end()}});
+      if (content.refused) continue;
+      Found own{content.known, content.term, content.promised, content.last_failed, {content.bytes.begin(), content.bytes.end()}};
+      core::event_logger::take(fetch_->found[rank], std::move(own));
     }
     fetch_->missing.erase(self_.value);
   }
@@ -34,11 +36,11 @@ void EventKeeper::ask(int place) {
   auto visit = std::make_unique<ControlVisit>(
       loop_, key_, self_, Purpose::events, agents_[place],
       ControlVisit::Handlers{
-          [weak, at = fetch_->visits.size()] {
+          [weak, place] {
             auto fetch = weak.lock();
             if (!fetch) return;
             for (auto [rank, term] : fetch->ranks) {
-              fetch->visits[at]->channel().send(ControlKind::events_open, EventsName{rank.value, term.value});
+              fetch->visits[place]->channel().send(ControlKind::events_open, EventsName{rank.value, term.value});
             }
           },
           [this, weak, place](ControlKind kind, Bytes payload) {
@@ -54,7 +56,8 @@ void EventKeeper::ask(int place) {
               give_up(fmt::format("agent {}, which holds their events, cannot be reached", place));
             }
           }});
-  fetch_->visits.push_back(std::move(visit));
+  visit->hold(cut_off_.contains(place));
+  fetch_->visits[place] = std::move(visit);
 }
 
 void EventKeeper::on_content(int place, const EventsContent& content, Bytes bytes) {
@@ -70,18 +73,8 @@ void EventKeeper::on_content(int place, const EventsContent& content, Bytes byte
   coming.last_failed = TestClock{content.last_failed};
   coming.bytes.insert(coming.bytes.end(), bytes.begin(), bytes.end());
   if (coming.bytes.size() < content.total) return;
-  take(Rank{content.rank}, std::move(coming));
+  core::event_logger::take(fetch_->found[Rank{content.rank}], std::move(coming));
   if (--fetch_->missing[place] == 0) done(place);
-}
-
-void EventKeeper::take(Rank rank, Found found) {
-  Found& best = fetch_->found[rank];
-  const std::uint64_t promised = std::max(best.promised, found.promised);
-  const bool same = best.known && found.known && best.term == found.term;
-  const TestClock last_failed = std::max(best.last_failed, found.last_failed);
-  if (found.known && (!best.known || found.term > best.term || (same && found.bytes.size() > best.bytes.size()))) best = std::move(found);
-  if (same) best.last_failed = last_failed;  // both are of one run
-  best.promised = promised;
 }
 
 void EventKeeper::done(int place) {

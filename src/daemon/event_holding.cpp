@@ -9,9 +9,11 @@ constexpr std::size_t content_bytes_max = 1 << 20;  // a frame
 
 }  // namespace
 
-void EventKeeper::on_guest(ChannelPtr channel) {
+void EventKeeper::on_guest(int agent, ChannelPtr channel) {
   auto guest = std::make_shared<Guest>();
+  guest->agent = agent;
   guest->channel = std::move(channel);
+  guest->channel->hold(cut_off_.contains(agent));
   guests_.push_back(guest);
   std::weak_ptr<Guest> weak = guest;
   guest->channel->set_handlers(

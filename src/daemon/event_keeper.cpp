@@ -59,13 +59,26 @@ void EventKeeper::set_holder(int agent, Generation generation, int standby) {
 
 EventKeeper::Visit EventKeeper::visit(int agent) {
   const std::uint64_t number = ++visits_;
-  return {number, agent,
-          std::make_unique<ControlVisit>(loop_, key_, self_, Purpose::events, agents_[agent],
-                                         ControlVisit::Handlers{[this, number] { on_visit_open(number); },
-                                                                [this, number](ControlKind kind, Bytes payload) {
-                                                                  if (number == visit_.number) on_holder_frame(kind, payload);
-                                                                },
-                                                                [this, number] { on_visit_closed(number); }})};
+  Visit out{number, agent,
+            std::make_unique<ControlVisit>(loop_, key_, self_, Purpose::events, agents_[agent],
+                                           ControlVisit::Handlers{[this, number] { on_visit_open(number); },
+                                                                  [this, number](ControlKind kind, Bytes payload) {
+                                                                    if (number == visit_.number) on_holder_frame(kind, payload);
+                                                                  },
+                                                                  [this, number] { on_visit_closed(number); }})};
+  out.door->hold(cut_off_.contains(agent));
+  return out;
+}
+
+void EventKeeper::cut_off(std::set<int> agents) {
+  cut_off_ = std::move(agents);
+  for (Visit* visit : {&visit_, &standby_}) {
+    if (visit->door) visit->door->hold(cut_off_.contains(visit->agent));
+  }
+  for (const GuestPtr& guest : guests_) guest->channel->hold(cut_off_.contains(guest->agent));
+  auto fetch = fetch_;
+  if (!fetch) return;
+  for (auto& [agent, visit] : fetch->visits) visit->hold(cut_off_.contains(agent));
 }
 
 void EventKeeper::drop(Visit& visit) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/event_logger/found.hpp"
 #include "core/event_logger/sender.hpp"
 #include "core/event_logger/store.hpp"
 #include "daemon/control_door.hpp"
@@ -28,19 +29,14 @@ class EventKeeper {
     virtual void on_fenced(Rank rank) = 0;  // the rank is hosted elsewhere under a newer term
     virtual void on_damaged(Rank rank) = 0;
   };
-  // What was found of a rank that is taken over.
-  struct Found {
-    bool known = false;   // some agent has heard of it
-    Term term{};          // of the hosting that wrote it
-    std::uint64_t promised = 0;
-    TestClock last_failed{};
-    std::vector<std::byte> bytes;
-  };
+  using Found = core::event_logger::Found;
   using OnFound = std::function<void(std::map<Rank, Found> found, std::string failure)>;
 
   EventKeeper(os::EventLoop& loop, const JobKey& key, NodeId self, std::uint64_t bytes_max, Owner& owner);
   ~EventKeeper();
-  void on_guest(ChannelPtr channel);  // an agent that has proved itself, for events
+  void on_guest(int agent, ChannelPtr channel);  // which has proved itself, for events
+  // Fault injection: nothing is read from these agents or written to them; none: all are let go.
+  void cut_off(std::set<int> agents);
   void set_address(int agent, Address at) { agents_[agent] = at; }
 
   // ---- for the ranks of this agent
@@ -55,6 +51,7 @@ class EventKeeper {
 
  private:
   struct Guest {
+    int agent = -1;
     ChannelPtr channel;
     std::map<Rank, Term> unanswered;
     bool over = false;
@@ -65,7 +62,7 @@ class EventKeeper {
     std::map<Rank, Found> found;
     std::map<int, std::map<Rank, Found>> coming;
     std::map<int, std::size_t> missing;  // ranks that an agent has not answered for
-    std::vector<std::unique_ptr<ControlVisit>> visits;
+    std::map<int, std::unique_ptr<ControlVisit>> visits;  // by agent
     OnFound on_found;
     bool over = false;
   };
@@ -92,7 +89,6 @@ class EventKeeper {
   // event_fetch.cpp
   void ask(int place);
   void on_content(int place, const EventsContent& content, Bytes bytes);
-  void take(Rank rank, Found found);
   void done(int place);
   void give_up(const std::string& why);
 
@@ -103,6 +99,7 @@ class EventKeeper {
   core::event_logger::Store store_;
   core::event_logger::Sender sender_;
   std::map<int, Address> agents_;
+  std::set<int> cut_off_;
   std::set<Rank> ranks_;
   std::vector<GuestPtr> guests_;
   int holder_ = -1;

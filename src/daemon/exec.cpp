@@ -193,6 +193,7 @@ int be_agent(Pmi& pmi, int node, const KeyPair& keys) {
     return complain({Lost::job, "the ticket of this node is damaged, or holdfast here is of another build than on the first node"});
   }
   if (ticket.build != own_build()) return complain({Lost::job, "holdfast here is of another build than on the first node"});
+  if (!plausible(ticket)) return complain({Lost::job, "the ticket of this node is damaged"});
   Agent agent(ticket);
   return agent.run(false);
 }

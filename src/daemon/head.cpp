@@ -40,7 +40,7 @@ Head::Head(RunOptions options)
       kills_(loop_, job_.injections, job_.rank_count(),
              {[this](int rank) { agents_.send(agent_of(rank), ControlKind::kill_rank, RankOnly{rank}); },
               [this](int node) { return strike(node, 0); }, [this](int node, std::int64_t for_ns) { return strike(node, for_ns); },
-              [this] { return agents_with_ranks(); }}),
+              [this] { return agents_with_ranks(); }, [this](const Injection& injection) { return partition(injection); }}),
       logs_(static_cast<std::size_t>(job_.agent_count())),
       machines_(logs_.size()),
       rank_over_(static_cast<std::size_t>(job_.rank_count())),
@@ -173,6 +173,8 @@ void Head::on_frame(int node, ControlKind kind, Bytes payload) {
       return on_holder_lost(node, payload);
     case ControlKind::adopted:
       return on_adopted(payload);
+    case ControlKind::adopt_unfit:
+      return on_adopt_unfit(node, payload);
     case ControlKind::adopt_failed:
       return on_adopt_failed(node, payload);
     case ControlKind::event:
@@ -187,6 +189,7 @@ void Head::on_frame(int node, ControlKind kind, Bytes payload) {
 void Head::on_ready(int node, Bytes payload) {
   Ready ready;
   if (!read_struct(payload, ready)) return;
+  if (!payload.empty()) return on_unfit_at_start(node, text_of(payload));
   logs_[static_cast<std::size_t>(node)] = ready.logs;
   machines_[static_cast<std::size_t>(node)].assign(ready.machine, ::strnlen(ready.machine, sizeof ready.machine));
   if (options_.verbose && ready.copied > 0) {

@@ -57,6 +57,7 @@ class Head {
   struct AgentState {
     bool ready = false;            // to start its ranks
     bool gone = false;             // lost, or all its processes have ended
+    bool unfit = false;            // of no use at the start, or could not take ranks over when it was asked to
     int holder = -1, standby = -1;
     std::uint32_t generation = 0;
   };
@@ -65,7 +66,11 @@ class Head {
   std::vector<int> ranks_at(int agent) const;
   std::vector<int> agents_with_ranks() const;
   bool strike(int agent, std::int64_t pause_ns);
-  bool usable(int agent) const { return !states_[static_cast<std::size_t>(agent)].gone && agents_.is_alive(agent); }
+  bool usable(int agent) const {
+    const AgentState& state = states_[static_cast<std::size_t>(agent)];
+    return !state.gone && !state.unfit && agents_.is_alive(agent);
+  }
+  bool partition(const Injection& injection);
   void start_if_ready();
   void lose_agent(int agent, const std::string& why);
   std::string why_not_moved(const std::vector<int>& ranks) const;
@@ -79,6 +84,9 @@ class Head {
   void tell_holder(int agent);
   void on_held(int agent, Bytes payload);
   void on_adopted(Bytes payload);
+  void on_unfit_at_start(int agent, std::string_view why);
+  void on_adopt_unfit(int agent, Bytes payload);
+  std::string why_no_target() const;
   void on_holder_lost(int agent, Bytes payload);
   void on_adopt_failed(int agent, Bytes text);
   void end(int exit_code, std::uint32_t grace_ms);
@@ -106,6 +114,7 @@ class Head {
   InputKeeper input_kept_;            // all that was given to rank 0, should it start elsewhere
   std::uint64_t input_taken_ = 0;
   int groups_ = 0;                    // given so far
+  os::EventLoop::TimerId heal_ = 0;   // a partition is in force
   std::vector<std::optional<wire::UnprotectReason>> rank_unprotected_;
   bool threads_told_ = false;  // that a rank is unprotected since several threads call MPI
   int ranks_over_ = 0, ranks_initialized_ = 0, nodes_gone_ = 0;

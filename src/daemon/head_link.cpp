@@ -81,7 +81,7 @@ void HeadLink::on_linked(NodeId parent) {
 }
 
 void HeadLink::on_guest(const Visitor& visitor, ChannelPtr channel) {
-  if (visitor.purpose == Purpose::events) return handlers_.on_events_guest(std::move(channel));
+  if (visitor.purpose == Purpose::events) return handlers_.on_events_guest(visitor.node.value, std::move(channel));
   if (visitor.purpose != Purpose::tree) return channel->shut();
   if (tree_) return tree_->add_link(visitor.node, std::move(channel));
   early_.emplace_back(visitor.node, std::move(channel));

@@ -16,7 +16,7 @@ class HeadLink {
   struct Handlers {
     std::function<void(ControlKind kind, Bytes payload)> on_message;
     std::function<void()> on_gone;  // of the head, or of this agent's part in the job: it must end, with its ranks
-    std::function<void(ChannelPtr)> on_events_guest;
+    std::function<void(int agent, ChannelPtr)> on_events_guest;
     std::function<void(const std::string& line)> on_stranger;
   };
   HeadLink(os::EventLoop& loop, const AgentTicket& ticket, Handlers handlers);
@@ -30,6 +30,7 @@ class HeadLink {
   // From the first message of the head on.
   void on_started() { tree_->on_started(); }
   void on_ending() { tree_->on_ending(); }
+  void hold(std::set<NodeId> nodes) { tree_->hold(std::move(nodes)); }  // fault injection
   bool all_sent() const { return tree_->all_sent(); }
 
  private:

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "daemon/adoption.hpp"
 #include "daemon/head.hpp"
 #include "daemon/unprotected.hpp"
 #include "os/clock.hpp"
@@ -32,6 +33,28 @@ std::vector<int> Head::agents_with_ranks() const {
 bool Head::strike(int agent, std::int64_t pause_ns) {
   if (states_[static_cast<std::size_t>(agent)].gone) return false;
   agents_.send(agent, ControlKind::strike, Strike{pause_ns});
+  return true;
+}
+
+// Fault injection. The agents cut and heal by themselves, this process what is its own: it is on side 0.
+bool Head::partition(const Injection& injection) {
+  if (heal_ != 0) return false;
+  std::vector<std::byte> body;
+  ByteWriter out(body);
+  out.put(Cut{injection.for_ns});
+  std::set<NodeId> others;
+  for (std::size_t agent = 0; agent < injection.side_of.size(); ++agent) {
+    out.put(injection.side_of[agent]);
+    if (injection.side_of[agent] != 0) others.insert(NodeId(static_cast<int>(agent)));
+  }
+  agents_.send_all_bytes(ControlKind::cut, body);
+  heal_ = loop_.at(os::later(os::now(), cut_delay_ns), [this, others, for_ns = injection.for_ns] {
+    agents_.hold(others);
+    heal_ = loop_.at(os::later(os::now(), for_ns), [this] {
+      heal_ = 0;
+      agents_.hold({});
+    });
+  });
   return true;
 }
 
@@ -91,9 +114,7 @@ void Head::lose_agent(int agent, const std::string& why) {
   std::string cannot = why_not_moved(ranks);
   const auto targets = choose_targets(ranks);
   if (cannot.empty() && targets.empty()) {
-    cannot = options_.on_node_loss == OnNodeLoss::end     ? "so --on-node-loss end wants it"
-             : options_.on_node_loss == OnNodeLoss::spare ? "there is no spare node left (--spares)"
-                                                          : "there is no other node left";
+    cannot = why_no_target();
   }
   if (!cannot.empty()) {
     output_.say(fmt::format("{}; its ranks cannot start again: {}; the job ends", what, cannot));
@@ -107,6 +128,46 @@ void Head::lose_agent(int agent, const std::string& why) {
                           ranks.size() == 1 ? "s" : "", where.size() == 1 ? "" : "s", fmt::join(where, ", ")));
   timeline_.on_lost_node(std::move(record));
   for (int rank : ranks) mark_lost(rank);
+  for (const auto& [target, some] : targets) move_ranks(some, target);
+}
+
+std::string Head::why_no_target() const {
+  switch (options_.on_node_loss) {
+    case OnNodeLoss::end: return "so --on-node-loss end wants it";
+    case OnNodeLoss::spare: return "there is no spare node left (--spares)";
+    default: return "there is no other node left";
+  }
+}
+
+// A node with ranks ends the job. A spare one has nothing to do but to pass on what others say.
+void Head::on_unfit_at_start(int agent, std::string_view why) {
+  const std::string what = fmt::format("node {} ({}): {}", agent, job_.node_name(agent), why);
+  if (agent < job_.node_count) {
+    if (!exit_code_) output_.say(what + "; the job ends");
+    return end(1, 0);
+  }
+  output_.say(what + "; it is not used as a spare");
+  states_[static_cast<std::size_t>(agent)].unfit = states_[static_cast<std::size_t>(agent)].ready = true;
+  start_if_ready();
+}
+
+// It was fit when the job began. Its own ranks, if it has any, stay there.
+void Head::on_adopt_unfit(int agent, Bytes payload) {
+  Adopted asked;
+  if (!read_struct(payload, asked) || ending_) return;
+  states_[static_cast<std::size_t>(agent)].unfit = true;
+  std::vector<int> ranks = ranks_at(agent);
+  std::erase_if(ranks, [&](int rank) { return hosting(rank).group != asked.group; });
+  const std::string what = fmt::format("node {} ({}) cannot take ranks over: {}", agent, job_.node_name(agent), text_of(payload));
+  const auto targets = choose_targets(ranks);
+  if (targets.empty()) {
+    output_.say(fmt::format("{}; {}; the job ends", what, why_no_target()));
+    return end(1, 0);
+  }
+  std::vector<int> where;
+  for (const auto& [target, some] : targets) where.push_back(target);
+  output_.say(fmt::format("{}; they start on node{} {}", what, where.size() == 1 ? "" : "s", fmt::join(where, ", ")));
+  timeline_.on_moved_on(agent, ranks, where);
   for (const auto& [target, some] : targets) move_ranks(some, target);
 }
 
@@ -165,10 +226,9 @@ std::map<int, std::vector<int>> Head::choose_targets(const std::vector<int>& ran
 }
 
 void Head::move_ranks(const std::vector<int>& ranks, int to) {
-  std::vector<int> places;
-  Adopt adopt{.rank_count = static_cast<std::int32_t>(ranks.size()), .all_places = 1, .job_is_mpi = mpi_job_announced_, .input_taken = input_taken_,
-              .group = groups_++};
-  std::vector<AdoptedRank> adopted;
+  Adoption adoption;
+  Adopt& adopt = adoption.head;
+  adopt = {.all_places = 1, .job_is_mpi = mpi_job_announced_, .input_taken = input_taken_, .group = groups_++};
   for (int rank : ranks) {
     Hosting& h = hosting(rank);
     h.agent = to;
@@ -177,18 +237,14 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
     h.log_base = h.incarnation - 1;
     h.group = adopt.group;
     h.moving = true;
-    adopted.push_back({rank, h.incarnation, ++h.term});
+    adoption.ranks.push_back({rank, h.incarnation, ++h.term});
     if (h.place_lost) adopt.all_places = 0;
     for (int place : h.places) {
-      if (std::ranges::find(places, place) == places.end()) places.push_back(place);
+      if (std::ranges::find(adoption.places, place, &AgentAddress::node) == adoption.places.end()) adoption.places.push_back({place, agents_.address_of(place)});
     }
   }
-  adopt.place_count = static_cast<std::int32_t>(places.size());
   std::vector<std::byte> body;
-  ByteWriter out(body);
-  out.put(adopt);
-  for (const AdoptedRank& rank : adopted) out.put(rank);
-  for (int place : places) out.put(AgentAddress{place, agents_.address_of(place)});
+  encode(adoption, body);
   agents_.send_bytes(to, ControlKind::adopt, body);
   AgentState& state = states_[static_cast<std::size_t>(to)];
   if (state.holder < 0) give_holder(to, -1);

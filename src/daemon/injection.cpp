@@ -114,12 +114,55 @@ Result<Injection> parse_node(std::string_view spec, const Fields& fields, Inject
   return out;
 }
 
+// "0,1|2,3": the group of every agent.
+bool parse_groups(std::string_view text, int agent_count, std::vector<std::uint16_t>& side_of) {
+  std::vector<bool> named(static_cast<std::size_t>(agent_count));
+  side_of.assign(named.size(), 0);
+  for (std::uint16_t group = 0;; ++group) {
+    std::string_view members = text.substr(0, text.find('|'));
+    const bool last = members.size() == text.size();
+    text.remove_prefix(std::min(members.size() + 1, text.size()));
+    if (members.empty()) return false;
+    while (!members.empty()) {
+      const std::string_view member = members.substr(0, members.find(','));
+      members.remove_prefix(std::min(member.size() + 1, members.size()));
+      std::size_t agent = 0;
+      if (!parse_number(member, agent) || agent >= named.size() || named[agent]) return false;
+      named[agent] = true;
+      side_of[agent] = group;
+    }
+    if (last) return group > 0;
+  }
+}
+
+// partition:0,1|2,3,at=T,for=T: the groups are what stands before the first NAME=VALUE.
+Result<Injection> parse_partition(std::string_view spec, std::string_view words, int agent_count) {
+  const std::size_t equals = std::min(words.find('='), words.size());
+  const std::size_t comma = words.substr(0, equals).rfind(',');
+  Injection out;
+  out.kind = Injection::Kind::partition;
+  bool good = comma != std::string_view::npos && parse_groups(words.substr(0, comma), agent_count, out.side_of), at = false, lasts = false;
+  std::string_view rest = good ? words.substr(comma + 1) : std::string_view();
+  while (good && !rest.empty()) {
+    const std::string_view field = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(field.size() + 1, rest.size()));
+    if (field.starts_with("at=") && !at) good = at = parse_duration(field.substr(3), out.at_ns);
+    else if (field.starts_with("for=") && !lasts) good = lasts = parse_duration(field.substr(4), out.for_ns);
+    else good = false;
+  }
+  if (good && at && lasts) return out;
+  return fail(fmt::format("--inject {}: give it as partition:0,1|2,3,at=1s,for=3s, each of the {} nodes, the spare ones counted, at most once",
+                          spec, agent_count));
+}
+
 Result<Injection> parse_one(std::string_view spec, int rank_count, int agent_count) {
   const std::string_view verb = spec.substr(0, spec.find(':') == std::string_view::npos ? 0 : spec.find(':') + 1);
+  if (verb == "partition:") return parse_partition(spec, spec.substr(verb.size()), agent_count);
   if (verb != "kill:" && verb != "node:" && verb != "pause:") {
     return fail(
-        fmt::format("--inject {}: only kill:..., node:... and pause:... are known (kill:rank=R,at=T, kill:rank=R,call=N, "
-                    "kill:rank=R,point=NAME:N, kill:random,rate=R/s, node:N,at=T, node:random,rate=R/s, pause:node=N,at=T,for=T)",
+        fmt::format("--inject {}: only kill:..., node:..., pause:... and partition:... are known (kill:rank=R,at=T, kill:rank=R,call=N, "
+                    "kill:rank=R,point=NAME:N, kill:random,rate=R/s, node:N,at=T, node:random,rate=R/s, pause:node=N,at=T,for=T, "
+                    "partition:0,1|2,3,at=T,for=T)",
                     spec));
   }
   Fields fields;
@@ -160,6 +203,21 @@ Result<> parse_injections(std::string_view text, int rank_count, int agent_count
     out.push_back(std::move(*injection));
   }
   return {};
+}
+
+std::string words_of(const Injection& injection) {
+  const double at_s = static_cast<double>(injection.at_ns) / 1e9;
+  switch (injection.kind) {
+    case Injection::Kind::node: return fmt::format("node:{},at={}s", injection.node, at_s);
+    case Injection::Kind::pause: return fmt::format("pause:node={},at={}s", injection.node, at_s);
+    case Injection::Kind::partition: break;
+    default: return fmt::format("kill:rank={},at={}s", injection.rank, at_s);
+  }
+  std::map<std::uint16_t, std::vector<std::size_t>> groups;
+  for (std::size_t agent = 0; agent < injection.side_of.size(); ++agent) groups[injection.side_of[agent]].push_back(agent);
+  std::string text;
+  for (const auto& [side, agents] : groups) text += fmt::format("{}{}", text.empty() ? "" : "|", fmt::join(agents, ","));
+  return fmt::format("partition:{},at={}s", text, at_s);
 }
 
 RandomKills::RandomKills(const Injection& injection)

@@ -9,6 +9,8 @@
 //   node:N,at=1s               SIGKILL to agent N and its ranks
 //   node:random,rate=0.2/s,seed=S,max=K   the same to agents that have ranks, chosen as above
 //   pause:node=N,at=1s,for=3s  agent N and its ranks are stopped, and continued after that time
+//   partition:0,1|2,3,at=1s,for=3s   for that time no byte passes between nodes of different groups; the head, and nodes that are not
+//                              named, are with the first
 // Several are separated by ';'.
 #pragma once
 #include <cstdint>
@@ -22,10 +24,11 @@
 namespace hf::daemon {
 
 struct Injection {
-  enum class Kind : std::uint32_t { at_time, at_call, at_point, random, node, node_random, pause } kind = Kind::at_time;
+  enum class Kind : std::uint32_t { at_time, at_call, at_point, random, node, node_random, pause, partition } kind = Kind::at_time;
   int rank = 0;
   int node = 0;
   std::int64_t for_ns = 0;
+  std::vector<std::uint16_t> side_of;  // partition: the group of every agent
   std::int64_t at_ns = 0;
   std::uint64_t call = 0;
   std::string point;  // "NAME:N", as Welcome::inject has it
@@ -37,6 +40,9 @@ struct Injection {
 
 // Appends the injections of one --inject option. Ranks and nodes are checked against how many there are.
 Result<> parse_injections(std::string_view text, int rank_count, int agent_count, std::vector<Injection>& out);
+
+// "partition:0|1,at=1s": as the user would say it again.
+std::string words_of(const Injection& injection);
 
 // The kills of one kill:random: a function of its seed and of the numbers of running ranks it is asked for.
 class RandomKills {

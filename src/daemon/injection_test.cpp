@@ -21,6 +21,24 @@ TEST(Injection, OfNodes) {
   }
 }
 
+TEST(Injection, Partitions) {
+  std::vector<Injection> out;
+  ASSERT_TRUE(parse_injections("partition:0,1|3,2,at=1s,for=500ms;partition:0|1|2,for=1s,at=2s", 4, 5, out));
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_EQ(out[0].kind, Injection::Kind::partition);
+  EXPECT_EQ(out[0].side_of, (std::vector<std::uint16_t>{0, 0, 1, 1, 0}));
+  EXPECT_EQ(out[0].at_ns, 1'000'000'000);
+  EXPECT_EQ(out[0].for_ns, 500'000'000);
+  EXPECT_EQ(out[1].side_of, (std::vector<std::uint16_t>{0, 1, 2, 0, 0}));
+  EXPECT_EQ(words_of(out[1]), "partition:0,3,4|1|2,at=2s");
+  for (const char* bad : {"partition:0,1,at=1s,for=1s", "partition:0|,at=1s,for=1s", "partition:|0,at=1s,for=1s", "partition:0|5,at=1s,for=1s",
+                          "partition:0|0,at=1s,for=1s", "partition:0|1,at=1s", "partition:0|1,for=1s", "partition:0|1,at=1s,at=1s,for=1s",
+                          "partition:at=1s,for=1s", "partition:0|1", "partition:0|x,at=1s,for=1s", "partition:0|1,at=1s,for=1s,rank=2",
+                          "partition:0||1,at=1s,for=1s", "partition:,at=1s,for=1s", "partition:0|-1,at=1s,for=1s"}) {
+    EXPECT_FALSE(parse_injections(bad, 4, 5, out)) << bad;
+  }
+}
+
 TEST(Injection, Words) {
   std::vector<Injection> out;
   ASSERT_TRUE(parse_injections("kill:rank=2,at=1.5s;kill:rank=0,call=17;kill:rank=1,point=rendezvous:3", 4, 3, out));

@@ -17,6 +17,10 @@ std::vector<std::string> get_texts(ByteReader& in) {
   return texts;
 }
 
+bool get_flag(ByteReader& in) { return in.get<std::uint8_t>() != 0; }
+
+constexpr std::int64_t ranks_max = 1 << 24;  // more than that is a damaged count
+
 }  // namespace
 
 int Job::rank_count() const {
@@ -90,6 +94,7 @@ void encode(const Job& job, std::vector<std::byte>& bytes) {
 bool decode(Bytes bytes, Job& job) {
   ByteReader in(bytes);
   std::uint32_t programs = in.get<std::uint32_t>();
+  std::int64_t ranks = 0;
   for (std::uint32_t i = 0; i < programs && in.ok(); ++i) {
     Program program;
     program.count = in.get<int>();
@@ -97,23 +102,25 @@ bool decode(Bytes bytes, Job& job) {
     program.arguments = get_texts(in);
     program.environment = get_texts(in);
     program.working_directory = in.get_text();
+    ranks += program.count;
+    if (program.count < 1 || ranks > ranks_max) return false;
     job.programs.push_back(std::move(program));
   }
   job.node_count = in.get<int>();
   job.spare_count = in.get<int>();
   std::uint32_t nodes = in.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < nodes && in.ok(); ++i) job.nodes.push_back({in.get_text()});
-  for (int i = 0; i < job.rank_count() && in.ok(); ++i) job.node_of_rank.push_back(in.get<std::int32_t>());
+  for (int i = 0; i < ranks && in.ok(); ++i) job.node_of_rank.push_back(in.get<std::int32_t>());
   job.bind_to = in.get<BindTo>();
-  job.oversubscribe = in.get<bool>();
-  job.report_bindings = in.get<bool>();
+  job.oversubscribe = get_flag(in);
+  job.report_bindings = get_flag(in);
   job.protocol = in.get<wire::Protocol>();
   job.log_level = in.get<wire::LogLevel>();
   job.event_memory_bytes = in.get<std::uint64_t>();
   job.large_messages = in.get<LargeMessages>();
   job.eager_bytes = in.get<std::uint64_t>();
   job.started_ns = in.get<std::int64_t>();
-  job.divergence_is_fatal = in.get<bool>();
+  job.divergence_is_fatal = get_flag(in);
   job.restarts_max = in.get<int>();
   job.log_memory_bytes = in.get<std::uint64_t>();
   job.log_disk_bytes = in.get<std::uint64_t>();

@@ -23,6 +23,9 @@ enum class LargeMessages : std::uint32_t { measured = 0, direct, copied };
 
 enum class BindTo : std::uint32_t { none = 0, core, socket };
 
+inline constexpr std::uint64_t log_disk_unlimited = UINT64_MAX / 2;             // as much as is free
+inline constexpr std::uint64_t log_disk_reserve_bytes = 512u << 20;              // stays free on the file system
+
 struct JobNode {
   std::string name;  // what MPI_Get_processor_name says of it; also after a rank has moved
 };

@@ -13,7 +13,7 @@ using Kind = Injection::Kind;
 namespace {
 
 bool has_time(const Injection& injection) {
-  return injection.kind == Kind::at_time || injection.kind == Kind::node || injection.kind == Kind::pause;
+  return injection.kind == Kind::at_time || injection.kind == Kind::node || injection.kind == Kind::pause || injection.kind == Kind::partition;
 }
 
 }  // namespace
@@ -35,6 +35,7 @@ void KillPlan::start(Instant zero) {
 bool KillPlan::carry_out(const Injection& injection) {
   if (injection.kind == Kind::node) return handlers_.kill_node(injection.node);
   if (injection.kind == Kind::pause) return handlers_.pause_node(injection.node, injection.for_ns);
+  if (injection.kind == Kind::partition) return handlers_.partition(injection);
   if (!running_[static_cast<std::size_t>(injection.rank)]) return false;
   handlers_.kill(injection.rank);
   return true;
@@ -75,12 +76,10 @@ std::vector<std::string> KillPlan::not_carried_out() const {
   std::vector<std::string> out;
   for (const Injection& injection : injections_) {
     if (!has_time(injection) || std::ranges::find(done_, &injection) != done_.end()) continue;
-    const bool rank = injection.kind == Kind::at_time;
-    out.push_back(
-        fmt::format("{}{},at={}s was not carried out: the {} was not running then (times count from "
-                    "the moment when all ranks have returned from MPI_Init)",
-                    rank ? "kill:rank=" : injection.kind == Kind::node ? "node:" : "pause:node=", rank ? injection.rank : injection.node,
-                    static_cast<double>(injection.at_ns) / 1e9, rank ? "rank" : "node"));
+    const char* why = injection.kind == Kind::partition ? "another one had not healed" : injection.kind == Kind::at_time ? "the rank was not running then"
+                                                                                                                    : "the node was not running then";
+    out.push_back(fmt::format("{} was not carried out: {} (times count from the moment when all ranks have returned from MPI_Init)",
+                              words_of(injection), why));
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// Carries out the injections that have a time: of ranks and of nodes. Those at a call or a point travel in
+// Carries out the injections that have a time: of ranks, of nodes, of the network between nodes. Those at a call or a point travel in
 // the rank's welcome.
 #pragma once
 #include <functional>
@@ -18,6 +18,7 @@ class KillPlan {
     std::function<bool(int node)> kill_node;  // false: it is gone already
     std::function<bool(int node, std::int64_t for_ns)> pause_node;
     std::function<std::vector<int>()> nodes;  // that live and have ranks
+    std::function<bool(const Injection& partition)> partition;  // false: another one has not healed yet
   };
   KillPlan(os::EventLoop& loop, const std::vector<Injection>& injections, int rank_count, Handlers handlers)
       : loop_(loop),

@@ -44,10 +44,14 @@ os::UniqueFd locked(const std::string& directory, bool& busy) {
   return {};
 }
 
-Json read_all(int file) {
+std::string read_all(int file) {
   std::string text(64 << 10, '\0');
   ssize_t n = ::pread(file, text.data(), text.size(), 0);
   text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  return text;
+}
+
+Json content_of(std::string_view text) {
   Json content = Json::parse(text, nullptr, false);
   return content.is_object() ? content : Json::object();
 }
@@ -67,20 +71,23 @@ bool take(const Json& numbers, std::array<double, way_sizes.size()>& out) {
   return true;
 }
 
-bool is_fresh(const Json& entry) {
+bool is_fresh(const Json& entry, std::int64_t now) {
   const Json at = entry.is_object() ? entry.value("at", Json()) : Json();
-  return at.is_number_integer() && at.get<std::int64_t>() <= now_s() && now_s() - at.get<std::int64_t>() <= fresh_s;
+  if (!at.is_number_integer()) return false;
+  const auto since = at.get<std::int64_t>();
+  return since >= 0 && since <= now && now - since <= fresh_s;
 }
 
-std::optional<WayRates> known(const Json& content, const std::string& name) {
-  auto entry = content.find(name);
-  if (entry == content.end() || !is_fresh(*entry)) return {};
+}  // namespace
+
+std::optional<WayRates> known_ways(std::string_view text, const std::string& machine, std::int64_t now) {
+  const Json content = content_of(text);
+  auto entry = content.find(machine);
+  if (entry == content.end() || !is_fresh(*entry, now)) return {};
   WayRates rates;
   if (!take(entry->value("direct", Json()), rates.direct) || !take(entry->value("copied", Json()), rates.copied)) return {};
   return rates;
 }
-
-}  // namespace
 
 std::uint64_t direct_from(const WayRates& rates) {
   std::uint64_t from = UINT64_MAX;
@@ -104,11 +111,12 @@ std::optional<WayRates> ways_of_this_machine(wire::Protocol protocol, const std:
   bool busy = false;
   os::UniqueFd file = locked(directory, busy);
   if (!file) return busy ? std::nullopt : measure_ways(protocol);
-  Json content = read_all(file.get());
-  if (auto rates = known(content, name)) return rates;
+  const std::string text = read_all(file.get());
+  if (auto rates = known_ways(text, name, now_s())) return rates;
   auto rates = measure_ways(protocol);
   if (!rates) return {};
-  for (auto entry = content.begin(); entry != content.end();) entry = is_fresh(*entry) ? std::next(entry) : content.erase(entry);
+  Json content = content_of(text);
+  for (auto entry = content.begin(); entry != content.end();) entry = is_fresh(*entry, now_s()) ? std::next(entry) : content.erase(entry);
   content[name] = {{"at", now_s()}, {"direct", rates->direct}, {"copied", rates->copied}};
   write_all(file.get(), content);
   return rates;

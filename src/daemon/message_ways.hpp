@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "wire/bootstrap.hpp"
 
@@ -27,6 +28,9 @@ std::optional<WayRates> measure_ways(wire::Protocol protocol);
 // What the cache file of this user says, or else what is measured now and written there. Empty: not known.
 // `directory`: where the file is; it is made when missing. Errors of the file are as if it were not there.
 std::optional<WayRates> ways_of_this_machine(wire::Protocol protocol, const std::string& directory);
+
+// What the text of that file says of a machine, if it is not too old at the time `now_s`.
+std::optional<WayRates> known_ways(std::string_view text, const std::string& machine, std::int64_t now_s);
 
 // $XDG_CACHE_HOME/holdfast or $HOME/.cache/holdfast; empty: neither is set.
 std::string cache_directory();

@@ -285,7 +285,7 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
   job.restarts_max = whole.restarts;
   auto ranks = static_cast<std::uint64_t>(job.rank_count());
   job.log_memory_bytes = std::max<std::uint64_t>(32u << 20, os::physical_memory_bytes() / 8 / ranks);
-  job.log_disk_bytes = UINT64_MAX / 2;
+  job.log_disk_bytes = log_disk_unlimited;
   std::string temporary = lookup(environment, "TMPDIR");
   job.log_directory = !whole.log_directory.empty() ? whole.log_directory : temporary.empty() ? "/var/tmp" : temporary;
   struct Size {

@@ -5,18 +5,13 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "daemon/job.hpp"
 #include "os/memory_file.hpp"
 #include "segment/live_chunks.hpp"
 #include "segment/log_layout.hpp"
 #include "segment/log_writer.hpp"
 
 namespace hf::daemon {
-namespace {
-
-constexpr std::uint64_t disk_reserve_bytes = 512u << 20;  // stays free on the file system
-
-}  // namespace
-
 std::uint64_t choose_segment_bytes(std::uint64_t memory_bytes_max) {
   std::uint64_t wanted = std::min<std::uint64_t>(4u << 20, memory_bytes_max / 8);
   return std::max<std::uint64_t>(4, wanted / segment::chunk_bytes) * segment::chunk_bytes;
@@ -119,7 +114,7 @@ Result<std::variant<SegmentStore::Segment, wire::Exhausted>> SegmentStore::creat
   } else {
     wire::Exhausted exhausted{limits_.memory_bytes_max, limits_.disk_bytes_max};
     if (owner.disk_bytes + limits_.segment_bytes > limits_.disk_bytes_max) return exhausted;
-    Result<os::UniqueFd> file = os::make_disk_file(limits_.directory, limits_.segment_bytes, disk_reserve_bytes);
+    Result<os::UniqueFd> file = os::make_disk_file(limits_.directory, limits_.segment_bytes, log_disk_reserve_bytes);
     if (!file && file.error().text.empty()) return exhausted;
     if (!file) return std::unexpected(file.error());
     log.fd = std::move(*file);

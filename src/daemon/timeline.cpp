@@ -101,4 +101,14 @@ std::vector<Timeline::Failure> Timeline::failures() const {
   return out;
 }
 
+void Timeline::on_moved_on(int from, const std::vector<int>& ranks, const std::vector<int>& to) {
+  for (auto lost = lost_nodes_.rbegin(); lost != lost_nodes_.rend() && !ranks.empty(); ++lost) {
+    if (std::ranges::find(lost->ranks, ranks[0]) == lost->ranks.end() || std::erase(lost->moved_to, from) == 0) continue;
+    for (int agent : to) {
+      if (std::ranges::find(lost->moved_to, agent) == lost->moved_to.end()) lost->moved_to.push_back(agent);
+    }
+    return;
+  }
+}
+
 }  // namespace hf::daemon

@@ -49,6 +49,8 @@ class Timeline {
   Timeline(int rank_count, Instant start) : start_(start), ranks_(static_cast<std::size_t>(rank_count)) {}
   void on_event(const Event& event, Bytes text);
   void on_lost_node(LostNode lost) { lost_nodes_.push_back(std::move(lost)); }
+  // Ranks of a node that was lost last go on to others, since the one that they were to go to cannot take them.
+  void on_moved_on(int from, const std::vector<int>& ranks, const std::vector<int>& to);
   void on_end(Instant now, int exit_code) {
     end_ = now;
     exit_code_ = exit_code;

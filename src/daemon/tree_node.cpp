@@ -46,6 +46,7 @@ void TreeNode::add_link(NodeId peer, ChannelPtr channel) {
                         [this, peer, raw] { on_channel_closed(peer, raw); });
   Neighbour& neighbour = neighbours_[peer];
   for (auto& frame : std::exchange(neighbour.waiting, {})) channel->send_bytes(ControlKind::tree, frame);
+  channel->hold(held_.contains(peer));
   neighbour.links.push_back(std::move(channel));
   drain();
 }
@@ -112,6 +113,7 @@ void TreeNode::dial(NodeId peer, Neighbour& neighbour) {
   neighbour.visit = std::make_unique<ControlVisit>(
       loop_, key_, self_, Purpose::tree, *neighbour.at,
       ControlVisit::Handlers{[this, peer] { on_visit_over(peer, true); }, [](ControlKind, Bytes) {}, [this, peer] { on_visit_over(peer, false); }});
+  neighbour.visit->hold(held_.contains(peer));
 }
 
 // Not reached: the next frame tries again. Where nobody listens any more, nobody lives.
@@ -164,6 +166,15 @@ void TreeNode::on_started() {
 void TreeNode::on_ending() {
   ending_ = true;
   membership_.on_ending();
+}
+
+void TreeNode::hold(std::set<NodeId> nodes) {
+  held_ = std::move(nodes);
+  for (auto& [peer, neighbour] : neighbours_) {
+    const std::vector<ChannelPtr> links = neighbour.links;  // what is let go may bring more
+    for (const ChannelPtr& link : links) link->hold(held_.contains(peer));
+    if (neighbour.visit) neighbour.visit->hold(held_.contains(peer));
+  }
 }
 
 void TreeNode::on_found_dead(NodeId agent) {

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "core/membership/membership.hpp"
@@ -43,6 +44,8 @@ class TreeNode {
   void on_started();  // all agents are in the tree
   void on_ending();   // agents leave; an agent whose parent has left ends
   void on_found_dead(NodeId agent);
+  // Fault injection: nothing is read from these or written to them; none: all are let go.
+  void hold(std::set<NodeId> nodes);
   bool is_alive(NodeId agent) const { return membership_.shape().is_alive(agent); }
   const core::tree::Shape& shape() const { return membership_.shape(); }
   bool all_sent() const;  // to the neighbours that are connected
@@ -83,6 +86,7 @@ class TreeNode {
   core::tree::Tree tree_;
   std::map<NodeId, Neighbour> neighbours_;
   std::deque<Waiting> waiting_;
+  std::set<NodeId> held_;
   std::vector<std::unique_ptr<ControlVisit>> old_visits_;  // destroyed outside their own handlers
   os::EventLoop::TimerId timer_ = 0, cleaning_ = 0;
   std::optional<Instant> armed_;

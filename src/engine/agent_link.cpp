@@ -31,10 +31,15 @@ Result<> AgentLink::take_welcome(os::Datagram datagram) {
   if (!in.ok() || kind != BootstrapKind::welcome || welcome_.version != wire::bootstrap_version) {
     return fail(Lost::job, "the agent and this library are of different versions: install both from one build");
   }
-  for (int i = 0; i < welcome_.rank_count; ++i) ranks_.push_back(in.get<wire::RankEntry>());
-  if (welcome_.rule_count > 2 * wire::collective_rules_max) return fail(Lost::job, "the agent's welcome is damaged");
+  for (int i = 0; i < welcome_.rank_count && in.ok(); ++i) ranks_.push_back(in.get<wire::RankEntry>());
+  const bool bounded = welcome_.rule_count <= 2 * wire::collective_rules_max;
+  const bool within = welcome_.rank >= 0 && welcome_.rank < welcome_.rank_count && welcome_.agent >= 0 && welcome_.agent < welcome_.agent_count;
+  if (!bounded || !within) return fail(Lost::job, "the agent's welcome is damaged");
   for (std::uint32_t i = 0; i < welcome_.rule_count; ++i) rules_.push_back(in.get<wire::CollectiveRule>());
   if (!in.ok() || datagram.fds.size() != 3) return fail(Lost::job, "the agent's welcome is incomplete");
+  for (const wire::RankEntry& rank : ranks_) {
+    if (rank.agent < 0 || rank.agent >= welcome_.agent_count) return fail(Lost::job, "the agent's welcome is damaged");
+  }
   auto board = os::Mapping::map(datagram.fds[0].get(), false);
   auto control = os::Mapping::map(datagram.fds[1].get(), true);
   if (!board || !control) return std::unexpected((board ? control : board).error());
@@ -66,6 +71,7 @@ wire::BoardEntry AgentLink::board_entry(Rank rank) const {
     out.address_and_port = segment::load_acquire(entry.address_and_port);
     out.agent_and_log_base = segment::load_acquire(entry.agent_and_log_base);
     out.log_address_and_port = segment::load_acquire(entry.log_address_and_port);
+    out.cut_off = segment::load_acquire(entry.cut_off);
   } while (segment::load_acquire(entry.incarnation_and_state) != out.incarnation_and_state);
   return out;
 }

@@ -13,6 +13,7 @@ void EngineImpl::check_board() {
       continue;
     }
     p->unprotected = unprotected;
+    on_cut(*p, entry);
     auto state = static_cast<wire::RankState>(entry.incarnation_and_state & wire::board_state_mask);
     Incarnation newest{static_cast<std::uint32_t>(entry.incarnation_and_state >> 8)};
     // The board may lag behind what a connection of the peer's newest incarnation has told.
@@ -31,6 +32,15 @@ void EngineImpl::take_log_address(Peer& p, const wire::BoardEntry& entry) {
   if (p.local || !remote_log_ || address == 0 || agent != p.agent || address == p.log_address_and_port) return;
   p.log_address_and_port = address;
   remote_log_->agent(p.agent, static_cast<std::uint32_t>(address >> 16), static_cast<std::uint16_t>(address & 0xffff));
+}
+
+// Fault injection: no byte passes between its node and ours.
+void EngineImpl::on_cut(Peer& p, const wire::BoardEntry& entry) {
+  const bool cut_off = entry.cut_off != 0;
+  if (p.local) return;
+  rail_->hold(p.rank, cut_off);
+  if (remote_log_ && job.logging) remote_log_->hold(NodeId{static_cast<std::int32_t>(entry.agent_and_log_base >> 32)}, cut_off);
+  if (std::exchange(p.cut_off, cut_off) && !cut_off && p.running()) ensure_open(p);
 }
 
 // Its logs are elsewhere, and begin anew: its node was lost, and what it had logged there with it. Who it sends to from there on

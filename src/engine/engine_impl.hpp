@@ -301,6 +301,7 @@ class EngineImpl {
   // board.cpp
   void check_board();
   void take_log_address(Peer& peer, const wire::BoardEntry& entry);
+  void on_cut(Peer& peer, const wire::BoardEntry& entry);
   void on_place(Peer& peer, const wire::BoardEntry& entry, Incarnation newest);
   void lose_unfinished(Peer& peer);
   void on_incarnation(Peer& peer, Incarnation incarnation);

@@ -108,6 +108,7 @@ struct Peer {
   unsigned connections = 0;   // TCP: opened so far
   std::int64_t lost_since = 0;  // protocol none: its connection broke at this time (ns); 0: it did not
   std::string lost_reason;
+  bool cut_off = false;       // fault injection: nothing comes from its node or goes there
   bool unprotected = false;   // no log is kept for it any more (design rule 6)
   bool running() const { return state == wire::RankState::running; }
 };

@@ -45,6 +45,7 @@ struct Node {
   std::int64_t retry_ns = retry_ns_min;  // doubled by each failure, reset by an answer
   std::uint64_t dials = 0;
   bool stranger_reported = false;
+  bool held = false;  // its stream is not in the epoll set
   std::map<std::uint64_t, Question> questions;
 };
 
@@ -68,6 +69,7 @@ class RemoteLog::Impl {
 
   void agent(NodeId node, Endpoint endpoint);
   std::uint64_t ask(NodeId node, const Question& question);
+  void hold(NodeId node, bool on);
   void cancel(std::uint64_t id);
   bool idle() const;
   int descriptor() const { return epoll_; }
@@ -107,6 +109,7 @@ RemoteLog::RemoteLog(Rank self, Incarnation incarnation, int rank_count, const r
     : impl_(std::make_unique<Impl>(self, incarnation, rank_count, job_key)) {}
 RemoteLog::~RemoteLog() = default;
 void RemoteLog::agent(NodeId node, std::uint32_t address, std::uint16_t port) { impl_->agent(node, {address, port}); }
+void RemoteLog::hold(NodeId node, bool on) { impl_->hold(node, on); }
 void RemoteLog::cancel(std::uint64_t id) { impl_->cancel(id); }
 bool RemoteLog::idle() const { return impl_->idle(); }
 int RemoteLog::descriptor() const { return impl_->descriptor(); }
@@ -155,9 +158,22 @@ std::uint64_t RemoteLog::Impl::ask(NodeId node, const Question& question) {
   Node& n = nodes_[node];
   std::uint64_t id = ++last_id_;
   n.questions[id] = question;
+  if (n.held) return id;
   if (n.endpoint.port != 0 && !n.stream && n.deadline_ns == 0) connect(n);
   if (n.stream && !n.handshake) ask_all(n);
   return id;
+}
+
+void RemoteLog::Impl::hold(NodeId node, bool on) {
+  Node& n = nodes_[node];
+  if (std::exchange(n.held, on) == on) return;
+  if (n.stream) {
+    epoll_event event{.events = EPOLLIN | EPOLLOUT, .data = {.ptr = &n}};
+    HF_CHECK(::epoll_ctl(epoll_, on ? EPOLL_CTL_DEL : EPOLL_CTL_ADD, n.stream->fd(), &event) == 0);
+  } else if (!on && !n.questions.empty()) {
+    connect(n);
+  }
+  arm_timer();
 }
 
 void RemoteLog::Impl::cancel(std::uint64_t id) {
@@ -188,7 +204,7 @@ void RemoteLog::Impl::look() {
       on_timer();
     } else {
       Node& n = *static_cast<Node*>(event.data.ptr);
-      if (n.stream) on_ready(n, event.events);
+      if (n.stream && !n.held) on_ready(n, event.events);
     }
   }
 }
@@ -293,7 +309,7 @@ void RemoteLog::Impl::arm(Node& n) {
 void RemoteLog::Impl::arm_timer() {
   std::int64_t first = INT64_MAX;
   for (const auto& [number, n] : nodes_)
-    if (n.deadline_ns != 0 && (n.handshake || !n.stream)) first = std::min(first, n.deadline_ns);
+    if (n.deadline_ns != 0 && (n.handshake || !n.stream) && !n.held) first = std::min(first, n.deadline_ns);
   itimerspec when{};
   if (first != INT64_MAX) when.it_value = {.tv_sec = first / 1'000'000'000, .tv_nsec = first % 1'000'000'000};
   ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &when, nullptr);
@@ -304,7 +320,7 @@ void RemoteLog::Impl::on_timer() {
   if (::read(timer_, &expirations, sizeof(expirations)) < 0) return;
   std::int64_t now = rail::tcp::monotonic_ns();
   for (auto& [number, n] : nodes_) {
-    if (n.deadline_ns == 0 || n.deadline_ns > now) continue;
+    if (n.deadline_ns == 0 || n.deadline_ns > now || n.held) continue;
     if (n.handshake) {
       greet(n);  // what came while this process was elsewhere counts
       if (n.handshake && n.deadline_ns <= now) lose(n);
@@ -365,8 +381,10 @@ bool RemoteLog::Impl::take_answer(RemoteAnswer& answer) {
       viewed_bytes_ = bytes;
       if (!over) {
         question.asked = false;
-        ask_one(n, head.id, question);  // what does not go now goes when the descriptor is ready
-        arm(n);
+        if (!n.held) {
+          ask_one(n, head.id, question);  // what does not go now goes when the descriptor is ready
+          arm(n);
+        }
       }
       return true;
     }

@@ -67,6 +67,9 @@ class RemoteLog {
   // Where the agent of a node serves logs: address in network, port in host byte order. Questions to it wait until this is known.
   void agent(NodeId node, std::uint32_t address, std::uint16_t port);
 
+  // Fault injection: that agent is not dialled, asked or listened to until it is let go again.
+  void hold(NodeId node, bool on);
+
   // Asks for records from `position` on: payloads of at most payload_bytes in all, others are omitted. With nothing
   // new the answer comes after at most wait_ms, empty. Gives the question's id.
   std::uint64_t read(const RemoteStream& stream, std::uint64_t position, std::uint64_t payload_bytes,

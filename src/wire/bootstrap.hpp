@@ -63,6 +63,7 @@ struct Welcome {
   std::int32_t node = 0;                // in the job's original map
   std::int32_t node_count = 0;
   std::int32_t agent = 0;               // that hosts the rank now
+  std::int32_t agent_count = 0;         // with the spare ones
   std::uint32_t address = 0;            // where the rank listens: IPv4, network byte order
   LogLevel log_level = LogLevel::process;
   std::int32_t app_number = 0;          // MPI_APPNUM: which of the programs separated by ':'
@@ -152,6 +153,7 @@ struct alignas(64) BoardEntry {
   // Ranks of this node, level `node`: how far the holder has its events (docs/node-loss.md).
   std::uint64_t stable_events = 0;  // bytes, over all incarnations
   std::uint64_t stable_failed = 0;  // clock of the last completion test that is known there to have found nothing
+  std::uint64_t cut_off = 0;        // fault injection, 1: no byte passes between this node and the one that hosts it
 };
 static_assert(sizeof(BoardEntry) == 64);
 struct BoardHeader {

@@ -11,17 +11,19 @@ import time
 import unittest
 from pathlib import Path
 
-HOLDFAST = RAW = None
+HOLDFAST = RAW = OPTIONS = None
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--holdfast", required=True)
-    parser.add_argument("--raw", required=True)
+    parser.add_argument("--raw")
+    parser.add_argument("--lines", type=os.path.abspath)
     options, rest = parser.parse_known_args()
     module = sys.modules["__main__"]
     module_harness = sys.modules[__name__]
-    module_harness.HOLDFAST, module_harness.RAW = os.path.abspath(options.holdfast), os.path.abspath(options.raw)
+    module_harness.HOLDFAST, module_harness.RAW = os.path.abspath(options.holdfast), options.raw and os.path.abspath(options.raw)
+    module_harness.OPTIONS = options
     unittest.main(module=module, argv=[sys.argv[0], *rest])
 
 

@@ -1,9 +1,10 @@
 """Random kills: the examples, a program of intercommunicators and one of mpi4py, 2 to 8 ranks, 1 or 3 nodes, large messages read
 directly or copied, 0, 1, 2 or 5 SIGKILLs at random times within the run; with --lose-nodes over 4 nodes of which 1 or 2 are lost as
-well, their ranks taken over by spares. Every run must print the same bytes as the undisturbed one.
+well, their ranks taken over by spares; with --partitions these are cut off instead, for longer than --node-timeout, after another cut
+that is shorter. Every run must print the same bytes as the undisturbed one.
 
     random_kills.py --build build [--cases 150] [--seed S] [--only I] [--timeout 60] [--minutes M] [--program NAME]
-                    [--log FILE] [--lose-nodes]
+                    [--log FILE] [--lose-nodes | --partitions]
 
 The seed is fresh and printed; with --seed the same cases are drawn again, with --only I case I alone. Exit code 1 when a
 case failed; the command that repeats it is printed.
@@ -25,7 +26,7 @@ import jobs
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
-Case = collections.namedtuple("Case", "number program ranks nodes kills losses style seed large eager fan_out")
+Case = collections.namedtuple("Case", "number program ranks nodes kills losses style seed large eager fan_out cut")
 
 
 def programs(build):
@@ -46,7 +47,7 @@ def programs(build):
     return table
 
 
-def draw(number, seed, names, lose_nodes=False):
+def draw(number, seed, names, lose_nodes=False, cut=False):
     """Case `number` of the seed: a function of both, so that one case can be repeated alone."""
     choose = random.Random(f"{seed}/{number}")
     program = choose.choice(sorted(names))
@@ -55,7 +56,7 @@ def draw(number, seed, names, lose_nodes=False):
     losses = choose.choice((1, 2)) if lose_nodes else 0
     return Case(number, program, ranks, nodes, choose.choice((0, 1, 2, 5)), losses, choose.choice(("at", "random")),
                 choose.randrange(1 << 31), choose.choice(("direct", "copied")), choose.choice(("16K", "1M")),
-                choose.choice((2, 32)) if lose_nodes else 32)
+                choose.choice((2, 32)) if lose_nodes else 32, cut)
 
 
 def ways(case):
@@ -65,7 +66,25 @@ def ways(case):
 
 def injections(case, span_s):
     """The kills of a case, within the `span_s` seconds that the undisturbed run spends between MPI_Init and its end."""
-    return losses(case, span_s) + kills(case, span_s)
+    return (partitions if case.cut else losses)(case, span_s) + kills(case, span_s)
+
+
+def partitions(case, span_s):
+    """A short one anywhere, then one in which nodes are lost that do not hold each other's determinants. The head's side is first."""
+    choose = random.Random(case.seed + 2)
+    away = choose.sample(range(case.nodes), choose.randint(1, case.nodes - 1))
+    first, lasting = choose.uniform(0, 0.4 * span_s), choose.uniform(0.05, 0.5)
+    lost = [choose.randrange(case.nodes)]
+    if case.losses > 1:
+        lost.append(choose.choice([n for n in range(case.nodes) if abs(n - lost[0]) > 1]))
+    then = first + lasting + choose.uniform(0.02, 0.3 * span_s)
+    return [partition(case, away, first, lasting), partition(case, lost, then, choose.uniform(1.2, 2.5))]
+
+
+def partition(case, away, at, lasting):
+    here = [n for n in range(case.nodes + case.losses) if n not in away]
+    groups = "|".join(",".join(map(str, group)) for group in (here, sorted(away)))
+    return f"partition:{groups},at={1000 * at:.1f}ms,for={1000 * lasting:.1f}ms"
 
 
 def losses(case, span_s):
@@ -140,7 +159,7 @@ class Suite:
     def failed(self, case, outcome, problem):
         again = f"{sys.executable} {os.path.relpath(__file__)} --build {self.options.build} --seed {self.options.seed} --only {case.number}"
         again += f" --program {self.options.program}" if self.options.program else ""
-        again += " --lose-nodes" if self.options.lose_nodes else ""
+        again += " --lose-nodes" if self.options.lose_nodes else " --partitions" if self.options.partitions else ""
         self.say(f"FAILED case {case.number}: {case.program}, {case.ranks} ranks, {case.nodes} node(s), {case.kills} kill(s), {case.losses} lost node(s): {problem}")
         self.say(f"  repeat:  {again}")
         self.say(f"  the job: {outcome.shell_line()}")
@@ -176,7 +195,8 @@ class Suite:
         started = last = time.monotonic()
         numbers = [self.options.only] if self.options.only is not None else range(self.options.cases)
         for number in numbers:
-            self.run_case(draw(number, self.options.seed, self.programs, self.options.lose_nodes))
+            self.run_case(draw(number, self.options.seed, self.programs, self.options.lose_nodes or self.options.partitions,
+                               self.options.partitions))
             self.finished += 1
             now = time.monotonic()
             if now - last > (10 if not self.options.log else 60):
@@ -212,6 +232,7 @@ def main():
     parser.add_argument("--failures-max", type=int, default=5, help="stop after so many failed cases")
     parser.add_argument("--log", default=None)
     parser.add_argument("--lose-nodes", action="store_true", help="4 nodes, of which 1 or 2 are lost")
+    parser.add_argument("--partitions", action="store_true", help="4 nodes, of which 1 or 2 are cut off for longer than --node-timeout")
     options = parser.parse_args()
     if options.seed is None:
         options.seed = secrets.randbelow(1 << 31)

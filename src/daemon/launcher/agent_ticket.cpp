@@ -43,4 +43,9 @@ BuildId own_build() {
   return build;
 }
 
+bool plausible(const AgentTicket& ticket) {
+  return ticket.magic == AgentTicket().magic && ticket.build == own_build() && ticket.node >= 0 && ticket.port != 0 &&
+         ticket.address_count >= 1 && ticket.address_count <= AgentTicket::addresses_max;
+}
+
 }  // namespace hf::daemon

@@ -22,6 +22,9 @@ struct AgentTicket {
   JobKey key{};
 };
 
+// Of this build, and with its fields in range.
+bool plausible(const AgentTicket& ticket);
+
 // How an agent ends that cannot join, which launchers explain to the user.
 inline constexpr int exit_other_build = 3, exit_head_not_reached = 4;
 

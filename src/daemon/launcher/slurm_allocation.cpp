@@ -46,8 +46,9 @@ std::vector<int> expand_counts(std::string_view text) {
       if (!text.starts_with(')')) return {};
       text.remove_prefix(1);
     }
-    constexpr int times_max = 1 << 16;
-    if (value < 1 || times < 1 || times > times_max || (!text.empty() && text[0] != ',')) return {};
+    constexpr std::size_t nodes_max = 1 << 16;
+    const bool fits = times >= 1 && static_cast<std::size_t>(times) <= nodes_max - out.size();
+    if (value < 1 || !fits || (!text.empty() && text[0] != ',')) return {};
     out.insert(out.end(), static_cast<std::size_t>(times), value);
     if (!text.empty()) text.remove_prefix(1);
   }

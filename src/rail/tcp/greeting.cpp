@@ -71,7 +71,7 @@ void TcpRail::Impl::connect(const Peer& to, std::uint64_t position) {
   refused.peer = to.rank;
   refused.incarnation = to.incarnation;
   if (to.incarnation < p.newest) return announce(Event::closed, refused, "a newer incarnation is known");
-  if (p.dial || p.live) return;
+  if (p.dial || p.live || p.held) return;
   Endpoint endpoint{to.address, to.port};
   int fd = dial(endpoint);
   Connection* c = fd < 0 ? nullptr : add(fd);
@@ -155,6 +155,8 @@ Verdict TcpRail::Impl::judge(const Introduction& introduction) {
 
 void TcpRail::Impl::on_proven(Connection& c) {
   const Introduction& introduction = c.handshake->introduction();
+  const std::int32_t from = introduction.opening.rank;
+  if (from >= 0 && from < options_.rank_count && from != options_.self.value && peer(Rank{from}).held) return drop(c, Tell::no, {});
   Verdict verdict = judge(introduction);
   if (verdict != Verdict::accepted) {
     wire::Opening own{.rank = options_.self.value, .incarnation = options_.incarnation.value};
@@ -214,6 +216,10 @@ bool TcpRail::Impl::make_open(Connection& c) {
 bool TcpRail::Impl::accept(Rank rank, std::uint64_t position) {
   Connection* c = peer(rank).live;
   if (!c || c->state != Connection::State::incoming) return false;
+  if (held(*c)) {
+    drop(*c, Tell::yes, "cut off");
+    return false;
+  }
   wire::Opening own{.rank = options_.self.value,
                     .incarnation = options_.incarnation.value,
                     .peer_incarnation = c->incarnation.value,
@@ -237,7 +243,7 @@ void TcpRail::Impl::refuse(Rank rank) {
   Connection* c = peer(rank).live;
   if (!c || c->state != Connection::State::incoming) return;
   c->handshake->answer(Verdict::refused, 0, {.rank = options_.self.value, .incarnation = options_.incarnation.value});
-  c->stream.talk(*c->handshake);
+  if (!held(*c)) c->stream.talk(*c->handshake);
   drop(*c, Tell::no, {});
 }
 
@@ -286,7 +292,7 @@ void TcpRail::Impl::arm_timer() {
   if (!events_.empty()) return wake();
   std::int64_t first = INT64_MAX;
   for (const auto& c : connections_)
-    if (c->state == Connection::State::greeting || c->state == Connection::State::yielded)
+    if ((c->state == Connection::State::greeting || c->state == Connection::State::yielded) && !held(*c))
       first = std::min(first, c->deadline_ns);
   if (first == INT64_MAX) return;
   itimerspec when{};
@@ -300,7 +306,7 @@ void TcpRail::Impl::on_timer() {
   std::int64_t now = monotonic_ns();
   std::vector<Connection*> late;
   for (const auto& c : connections_)
-    if (c->deadline_ns <= now && (c->state == Connection::State::greeting || c->state == Connection::State::yielded))
+    if (c->deadline_ns <= now && (c->state == Connection::State::greeting || c->state == Connection::State::yielded) && !held(*c))
       late.push_back(c.get());
   for (Connection* c : late) {
     // What came while this process was elsewhere is looked at before it is called late.

@@ -38,6 +38,7 @@ int TcpRail::descriptor() const { return impl_->descriptor(); }
 void TcpRail::connect(const Peer& peer, std::uint64_t position) { impl_->connect(peer, position); }
 bool TcpRail::accept(Rank peer, std::uint64_t position) { return impl_->accept(peer, position); }
 void TcpRail::refuse(Rank peer) { impl_->refuse(peer); }
+void TcpRail::hold(Rank peer, bool on) { impl_->hold(peer, on); }
 void TcpRail::peer_incarnation(Rank peer, Incarnation newest) { impl_->learn(peer, newest, false); }
 void TcpRail::flush() { impl_->flush(); }
 bool TcpRail::poll(Event& event) { return impl_->poll(event); }
@@ -218,6 +219,7 @@ bool TcpRail::Impl::next_ready() {
     return true;
   }
   Connection& c = *static_cast<Connection*>(ready.data.ptr);
+  if (held(c)) return true;
   switch (c.state) {
     case Connection::State::greeting: on_handshake(c); break;
     case Connection::State::incoming:
@@ -284,14 +286,29 @@ void TcpRail::Impl::write(Connection& c) {
 void TcpRail::Impl::arm(Connection& c, bool output) {
   if (c.wants_output == output) return;
   c.wants_output = output;
-  epoll_event event{.events = EPOLLIN | (output ? EPOLLOUT : 0u), .data = {.ptr = &c}};
-  HF_CHECK(::epoll_ctl(epoll_, EPOLL_CTL_MOD, c.stream.fd(), &event) == 0);
+  if (!held(c)) watch(c, EPOLL_CTL_MOD);
+}
+
+void TcpRail::Impl::watch(Connection& c, int operation) {
+  epoll_event event{.events = EPOLLIN | (c.wants_output ? EPOLLOUT : 0u), .data = {.ptr = &c}};
+  HF_CHECK(::epoll_ctl(epoll_, operation, c.stream.fd(), &event) == 0);
+}
+
+void TcpRail::Impl::hold(Rank rank, bool on) {
+  PeerState& p = peer(rank);
+  if (std::exchange(p.held, on) == on) return;
+  for (Connection* c : {p.dial, p.live}) {
+    if (!c || c->state == Connection::State::yielded) continue;
+    watch(*c, on ? EPOLL_CTL_DEL : EPOLL_CTL_ADD);
+    if (hot_ == c) hot_ = nullptr;
+  }
+  arm_timer();
 }
 
 bool TcpRail::Impl::send(Rank to, const wire::FrameHeader& header, std::span<const Bytes> pieces,
                          std::span<const Bytes> lasting) {
   Connection* c = peer(to).live;
-  if (!c || c->state != Connection::State::open || c->stream.broken()) return false;
+  if (!c || c->state != Connection::State::open || c->stream.broken() || peer(to).held) return false;
   // Whoever only sends, and does not wait, moves what is queued as well.
   if (c->stream.borrows()) c->stream.flush();
   if (c->stream.borrows()) return false;
@@ -311,7 +328,7 @@ bool TcpRail::Impl::send(Rank to, const wire::FrameHeader& header, std::span<con
 
 void TcpRail::Impl::flush() {
   for (const auto& c : connections_)
-    if (c->wants_output && c->state == Connection::State::open && c->stream.flush() == Stream::Io::progress)
+    if (c->wants_output && c->state == Connection::State::open && !held(*c) && c->stream.flush() == Stream::Io::progress)
       arm(*c, c->stream.queued() > 0);
 }
 

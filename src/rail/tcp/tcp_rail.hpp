@@ -81,6 +81,10 @@ class TcpRail {
   bool accept(Rank peer, std::uint64_t position);
   void refuse(Rank peer);
 
+  // Fault injection: nothing is read from that peer or written to it, and it is not dialled, until it is let go again. What it
+  // dials is dropped. Connections stand, send() finds no room; connect() has no effect and is to be called again afterwards.
+  void hold(Rank peer, bool on);
+
   // The newest incarnation known of a peer. Older connections and dials are dropped without an event, and older ones
   // are refused from now on. (An authenticated dial of a newer incarnation does the same, with `closed` events.)
   void peer_incarnation(Rank peer, Incarnation newest);

@@ -56,6 +56,7 @@ class TcpRail::Impl {
     std::uint64_t last_dial = 0;   // of that incarnation: dials up to it are void or were taken
     Connection* dial = nullptr;    // ours: greeting or yielded
     Connection* live = nullptr;    // incoming or open
+    bool held = false;             // its connections are not in the epoll set
   };
 
   // ---- tcp_rail.cpp
@@ -76,6 +77,7 @@ class TcpRail::Impl {
   void refuse(Rank rank);
   void learn(Rank rank, Incarnation newest, bool tell);
   void forget(Rank rank);
+  void hold(Rank rank, bool on);
 
  private:
   enum class Tell { yes, no };
@@ -89,6 +91,8 @@ class TcpRail::Impl {
   void read(Connection& c);
   void write(Connection& c);
   void arm(Connection& c, bool output);
+  void watch(Connection& c, int operation);
+  bool held(const Connection& c) { return c.peer.value >= 0 && peer(c.peer).held; }
   bool take_placed(Connection& c, Event& event);
   bool has_news(const Connection& c) const;
   bool is_head(const Connection& c, std::uint64_t payload, std::size_t have) const;

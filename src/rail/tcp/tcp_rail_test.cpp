@@ -122,6 +122,51 @@ bool open_pair(End& a, End& b) {
   return until([&] { return a.rail->is_open(b.self.rank) && b.rail->is_open(a.self.rank); }, {&a, &b});
 }
 
+// Nothing passes while either side holds the other; the connection stands, and what was sent comes afterwards.
+TEST(TcpRail, HeldPeersAreNotHeard) {
+  for (bool both : {false, true}) {
+    End a(0), b(1);
+    ASSERT_TRUE(open_pair(a, b));
+    ASSERT_TRUE(a.send(b, 0, {}));
+    ASSERT_TRUE(until([&] { return b.count(Event::frame) == 1; }, {&a, &b}));
+    ASSERT_TRUE(b.send(a, 0, {}));  // on its way
+    a.rail->hold(b.self.rank, true);
+    if (both) b.rail->hold(a.self.rank, true);
+    EXPECT_FALSE(a.send(b, 1, {}));
+    EXPECT_EQ(b.send(a, 1, {}), !both);
+    settle({&a, &b});
+    EXPECT_EQ(a.count(Event::frame), 0);
+    EXPECT_EQ(b.count(Event::frame), 1);
+    EXPECT_TRUE(a.rail->is_open(b.self.rank) && b.rail->is_open(a.self.rank));
+    pollfd sleeper{a.rail->descriptor(), POLLIN, 0};
+    EXPECT_EQ(::poll(&sleeper, 1, 20), 0);  // nothing to wake up for
+    a.rail->hold(b.self.rank, false);
+    b.rail->hold(a.self.rank, false);
+    EXPECT_TRUE(a.send(b, 1, {}));
+    EXPECT_TRUE(until([&] { return a.count(Event::frame) == (both ? 1 : 2) && b.count(Event::frame) == 2; }, {&a, &b}));
+    EXPECT_EQ(a.count(Event::closed) + b.count(Event::closed), 0);
+  }
+}
+
+TEST(TcpRail, HeldPeersAreNotDialledNorLetIn) {
+  End a(0), b(1);
+  a.rail->hold(b.self.rank, true);
+  a.rail->connect(b.self, 0);
+  settle({&a, &b});
+  EXPECT_TRUE(a.seen.empty() && b.seen.empty());
+  b.rail->connect(a.self, 0);
+  EXPECT_TRUE(until([&] { return b.count(Event::closed) == 1; }, {&a, &b}));
+  EXPECT_TRUE(a.seen.empty());
+  // A dial that is under way when the peer is held goes on afterwards.
+  a.rail->hold(b.self.rank, false);
+  a.rail->connect(b.self, 0);
+  a.rail->hold(b.self.rank, true);
+  settle({&a, &b});
+  EXPECT_EQ(b.count(Event::incoming), 0);
+  a.rail->hold(b.self.rank, false);
+  EXPECT_TRUE(until([&] { return a.rail->is_open(b.self.rank) && b.rail->is_open(a.self.rank); }, {&a, &b}));
+}
+
 TEST(TcpRail, OpensAndCarriesFrames) {
   End a(0), b(1);
   EXPECT_FALSE(a.send(b, 0, {}));

@@ -1,0 +1,110 @@
+// What agents say to each other about determinants, by one that has proved itself and then says anything: to the agent that holds
+// them, to the one whose ranks they are, and to the one that takes ranks over.
+#include "daemon/event_keeper.hpp"
+#include "base/check.hpp"
+#include "fuzz.hpp"
+#include "os/clock.hpp"
+
+namespace hf::fuzz {
+namespace {
+
+using daemon::ControlKind;
+constexpr int ranks = 4;
+constexpr std::uint64_t memory_bytes = 1 << 16;
+
+struct Owner : daemon::EventKeeper::Owner {
+  using Extent = daemon::EventKeeper::Extent;
+  Extent written(Rank) override { return {64, TestClock{3}}; }
+  bool read_events(Rank, std::uint64_t position, MutableBytes out) override {
+    HF_CHECK(position + out.size() <= 64);
+    return true;
+  }
+  void on_stable(Rank rank, const Extent& extent) override { HF_CHECK(rank.value < ranks && written(rank).covers(extent)); }
+  void on_held(Generation) override {}
+  void on_holder_lost(Generation, const std::string&) override {}
+  void on_fenced(Rank rank) override { HF_CHECK(rank.value < ranks); }
+  void on_damaged(Rank) override { HF_CHECK(false); }
+  void on_stranger(const std::string&) override { HF_CHECK(false); }
+};
+
+struct Frame {
+  ControlKind kind{};
+  Bytes body;
+};
+
+// Frames behind their kind and length.
+std::vector<Frame> frames_of(Bytes input) {
+  std::vector<Frame> out;
+  for (ByteReader in(input); in.left() > 2 * sizeof(std::uint16_t);) {
+    auto kind = static_cast<ControlKind>(in.get<std::uint16_t>());
+    std::size_t size = in.get<std::uint16_t>();
+    out.push_back({kind, in.get_bytes(std::min(size, in.left()))});
+  }
+  return out;
+}
+
+template <class T>
+void put(Octets& out, ControlKind kind, const T& body, std::size_t more = 0) {
+  ByteWriter writer(out);
+  writer.put(static_cast<std::uint16_t>(kind));
+  writer.put(static_cast<std::uint16_t>(sizeof body + more));
+  writer.put(body);
+  out.resize(out.size() + more);
+}
+
+}  // namespace
+
+Octets sample(Random& random) {
+  Octets out;
+  auto small = [&](std::uint64_t below) { return static_cast<std::uint32_t>(random() % below); };
+  for (std::uint64_t n = random() % 10; n > 0; --n) {
+    const auto rank = static_cast<std::int32_t>(small(ranks));
+    switch (random() % 6) {
+      case 0: put(out, ControlKind::events_append, daemon::EventsAppend{rank, small(3), small(65), small(65), small(4)}, small(64)); break;
+      case 1: put(out, ControlKind::events_open, daemon::EventsName{rank, small(4)}); break;
+      case 2: put(out, ControlKind::events_stable, daemon::EventsStable{rank, 0, small(65), small(4)}); break;
+      case 3: {
+        const std::uint64_t total = small(3) * 32;
+        put(out, ControlKind::events_content, daemon::EventsContent{rank, 1, 0, 1, small(65), 0, 0, total}, total);
+        break;
+      }
+      case 4: put(out, ControlKind::events_refused, daemon::EventsName{rank, small(4)}); break;
+      default: put(out, ControlKind::events_full, std::uint8_t{});
+    }
+  }
+  return out;
+}
+
+void take(Bytes input) {
+  const std::vector<Frame> frames = frames_of(input);
+  const std::uint32_t loopback = os::loopback_address();
+  const daemon::JobKey key{};
+  os::EventLoop loop;
+  // The wild one is agent 1: it visits, and is visited, as holder and by who takes ranks over.
+  std::vector<daemon::ChannelPtr> guests;
+  auto say_all = [&](daemon::ControlChannel& channel) {
+    for (const Frame& frame : frames) channel.send_bytes(frame.kind, frame.body);
+  };
+  daemon::ControlDoor door(
+      loop, key,
+      [&](int, daemon::ChannelPtr channel) {
+        channel->set_handlers([](ControlKind, Bytes) {}, [] {});
+        say_all(*channel);
+        guests.push_back(std::move(channel));
+      },
+      [] { HF_CHECK(false); });
+  HF_CHECK(door.open(loopback));
+  Owner owner;
+  daemon::EventKeeper keeper(loop, key, 0, memory_bytes, owner);
+  HF_CHECK(keeper.open(loopback));
+  keeper.add_agent(1, {loopback, 0, door.port()});
+  for (int rank = 0; rank < ranks / 2; ++rank) keeper.add_rank(Rank{rank}, Term{0}, {});
+  keeper.set_holder(1, Generation{1}, -1);
+  bool found = false;
+  keeper.fetch({{Rank{2}, Term{1}}, {Rank{3}, Term{1}}}, {1}, [&](auto, const std::string&) { HF_CHECK(!std::exchange(found, true)); });
+  daemon::ControlVisit visit(loop, key, 1, loopback, keeper.port(), {[&] { say_all(visit.channel()); }, [](ControlKind, Bytes) {}, [] {}});
+  loop.at(os::later(os::now(), 2 * os::millisecond_ns), [&] { loop.stop(); });
+  loop.run();
+}
+
+}  // namespace hf::fuzz

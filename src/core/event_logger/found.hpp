@@ -1,0 +1,25 @@
+// What agents have of the events of a rank that is taken over, and which of it counts (docs/node-loss.md). Pure.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "base/ids.hpp"
+
+namespace hf::core::event_logger {
+
+struct Found {
+  bool known = false;  // some agent has heard of the rank
+  Term term{};         // of the hosting that wrote it
+  std::uint64_t promised = 0;
+  TestClock last_failed{};
+  std::vector<std::byte> bytes;
+  bool whole = false;  // as much as was promised where it was found
+};
+
+// `best`: of all agents asked before; its `promised` and `last_failed` are the highest of all.
+//
+// The newest hosting's stream counts, of these the longest. But one that does not reach as far as that hosting had promised when it began
+// is the beginning of a copy: nothing behind the promise was stable there, so an older hosting's stream that reaches so far is the same.
+void take(Found& best, Found found);
+
+}  // namespace hf::core::event_logger

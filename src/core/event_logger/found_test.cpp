@@ -1,0 +1,52 @@
+#include "core/event_logger/found.hpp"
+
+#include <gtest/gtest.h>
+
+namespace hf::core::event_logger {
+namespace {
+
+Found found(std::uint32_t term, std::uint64_t promised, std::size_t bytes, std::uint64_t last_failed = 0) {
+  return {true, Term{term}, promised, TestClock{last_failed}, std::vector<std::byte>(bytes)};
+}
+
+// The same whatever the order in which the agents answer.
+Found best_of(const Found& left, const Found& right) {
+  Found forward, backward;
+  take(forward, left);
+  take(forward, right);
+  take(backward, right);
+  take(backward, left);
+  EXPECT_EQ(forward.term, backward.term);
+  EXPECT_EQ(forward.bytes.size(), backward.bytes.size());
+  EXPECT_EQ(forward.promised, backward.promised);
+  EXPECT_EQ(forward.last_failed, backward.last_failed);
+  return forward;
+}
+
+TEST(Found, TheNewestHostingCounts) {
+  const Found best = best_of(found(0, 100, 900), found(1, 100, 300));
+  EXPECT_EQ(best.term, Term{1});
+  EXPECT_EQ(best.bytes.size(), 300u);
+  EXPECT_EQ(best_of(found(1, 100, 200), found(1, 100, 300)).bytes.size(), 300u);
+}
+
+TEST(Found, WhoNeverHeardOfTheRankDoesNotCount) {
+  EXPECT_EQ(best_of(Found(), found(0, 0, 10)).bytes.size(), 10u);
+  EXPECT_TRUE(best_of(Found(), found(0, 0, 0)).known);
+}
+
+// The spare had taken over 848 bytes and was lost when its holder had not got all of them.
+TEST(Found, ACopyThatHasOnlyBegunDoesNotCount) {
+  for (std::size_t copied : {0, 500}) {
+    const Found best = best_of(found(0, 848, 848, 7), found(1, 848, copied, 9));
+    EXPECT_EQ(best.term, Term{0});
+    EXPECT_EQ(best.bytes.size(), 848u);
+    EXPECT_EQ(best.last_failed, TestClock{9});
+  }
+  // When more had been promised since then, the older one does not reach so far, and whoever takes over says so.
+  const Found lost = best_of(found(0, 848, 848), found(1, 1000, 500));
+  EXPECT_GT(lost.promised, lost.bytes.size());
+}
+
+}  // namespace
+}  // namespace hf::core::event_logger

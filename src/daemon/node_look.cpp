@@ -1,0 +1,119 @@
+// The part of node_health.hpp that asks the system.
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "daemon/node_health.hpp"
+#include "os/clock.hpp"
+#include "os/mapping.hpp"
+#include "os/memory_file.hpp"
+
+namespace hf::daemon {
+namespace {
+
+std::uint64_t limit_of(decltype(RLIMIT_AS) resource) {
+  rlimit limit{};
+  return ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : UINT64_MAX;
+}
+
+std::uint64_t less(std::uint64_t limit, std::uint64_t used) {
+  return limit == UINT64_MAX ? limit : limit - std::min(limit, used);
+}
+
+// The number behind `name` in a file of lines; alone in the file when the name is empty. Absent, or a word: no limit.
+std::uint64_t number_in(const std::string& path, const std::string& name) {
+  std::ifstream in(path);
+  std::uint64_t value = 0;
+  for (std::string word; name.empty() ? !in.eof() : static_cast<bool>(in >> word);) {
+    if (name.empty() || word == name) return in >> value ? value : UINT64_MAX;
+  }
+  return UINT64_MAX;
+}
+
+// What the control groups that this process is in leave of memory, by version 2; page cache counts as used there, though it gives way.
+std::uint64_t left_by_groups() {
+  std::uint64_t left = UINT64_MAX;
+  std::ifstream in("/proc/self/cgroup");
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("0::")) continue;
+    const std::filesystem::path root = "/sys/fs/cgroup";
+    for (std::filesystem::path group = line.substr(3);; group = group.parent_path()) {
+      const std::string here = (root / group.relative_path()).string();
+      const std::uint64_t most = number_in(here + "/memory.max", "");
+      const std::uint64_t used = number_in(here + "/memory.current", ""), cache = number_in(here + "/memory.stat", "inactive_file");
+      if (most != UINT64_MAX && used != UINT64_MAX) left = std::min(left, less(most, used - std::min(used, cache == UINT64_MAX ? 0 : cache)));
+      if (!group.has_relative_path()) break;
+    }
+  }
+  return left;
+}
+
+std::uint64_t memory_left() {
+  const std::uint64_t kibibytes = number_in("/proc/meminfo", "MemAvailable:");
+  return std::min(kibibytes == UINT64_MAX ? UINT64_MAX : kibibytes << 10, left_by_groups());
+}
+
+std::uint64_t mapped_bytes() {
+  std::ifstream in("/proc/self/statm");
+  std::uint64_t pages = 0;
+  return in >> pages ? pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
+}
+
+std::uint64_t files_left() {
+  std::uint64_t open = 0;
+  std::error_code code;
+  for (std::filesystem::directory_iterator at("/proc/self/fd", code), end; !code && at != end; at.increment(code)) ++open;
+  return code ? 0 : less(limit_of(RLIMIT_NOFILE), open);
+}
+
+std::string try_memory_file(std::uint64_t bytes) {
+  Result<os::UniqueFd> file = os::make_memory_file("holdfast-probe", bytes);
+  if (!file) return file.error().text;
+  Result<os::Mapping> mapping = os::Mapping::map(file->get(), true);
+  if (!mapping) return mapping.error().text;
+  Result<os::UniqueFd> again = os::reopen_read_only(file->get());
+  return again ? std::string() : again.error().text;
+}
+
+void look_at_directory(const NodeNeeds& needs, NodeState& state) {
+  constexpr std::uint64_t probe_bytes = 4096;
+  Result<os::UniqueFd> file = os::make_disk_file(needs.log_directory, probe_bytes, 0);
+  if (!file) state.directory_error = file.error().text;
+  struct statvfs space {};
+  if (::statvfs(needs.log_directory.c_str(), &space) == 0) {
+    state.disk_bytes = less(std::uint64_t{space.f_bavail} * space.f_frsize, log_disk_reserve_bytes);
+  }
+}
+
+std::int64_t clock_step() {
+  const Instant before = os::now();
+  timespec pause{0, 1'000'000}, step{};
+  ::nanosleep(&pause, nullptr);
+  if (os::now() <= before) return 0;
+  return ::clock_getres(CLOCK_MONOTONIC, &step) == 0 ? std::max<std::int64_t>(1, step.tv_sec * os::second_ns + step.tv_nsec) : 0;
+}
+
+}  // namespace
+
+NodeState look_at_node(const NodeNeeds& needs) {
+  NodeState out;
+  out.clock_step_ns = clock_step();
+  out.open_files = files_left();
+  out.file_bytes = limit_of(RLIMIT_FSIZE);
+  out.process_bytes = less(limit_of(RLIMIT_AS), mapped_bytes());
+  out.memory_bytes = memory_left();
+  // Past a limit the attempt itself would do harm, or say less.
+  if (!why_unfit(needs, out).empty()) return out;
+  out.memory_file_error = try_memory_file(needs.segment_bytes);
+  if (!needs.log_directory.empty()) look_at_directory(needs, out);
+  return out;
+}
+
+}  // namespace hf::daemon

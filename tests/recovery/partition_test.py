@@ -1,0 +1,129 @@
+"""The network between nodes is cut for a time (--inject partition:...), story by story: short, nobody notices; long, the nodes that the
+head cannot reach are lost, their ranks go on elsewhere, and when it has healed what is left there ends (docs/node-loss.md, fencing).
+
+    partition_test.py BUILD ORDERS
+"""
+
+import os
+import subprocess
+import threading
+import time
+import unittest
+from pathlib import Path
+
+import node_loss_test
+
+
+class Agents(threading.Thread):
+    """How many agents of a job there are, every 20 ms."""
+
+    def __init__(self, marker):
+        super().__init__(daemon=True)
+        self.marker, self.counts, self.over = marker, [], False
+        self.start()
+
+    def run(self):
+        while not self.over:
+            self.counts.append((time.monotonic(), self.count()))
+            time.sleep(0.02)
+
+    def count(self):
+        n = 0
+        for entry in Path("/proc").iterdir():
+            try:
+                n += entry.name.isdigit() and (entry / "cmdline").read_bytes().startswith(b"holdfast\0agent\0") and \
+                    self.marker.encode() in (entry / "environ").read_bytes()
+            except OSError:
+                pass
+        return n
+
+
+class Partitions(unittest.TestCase):
+    maxDiff = None
+    run_orders = node_loss_test.NodeLoss.run_orders
+    expect_orders = node_loss_test.NodeLoss.expect_orders
+    expect_nothing_left = node_loss_test.NodeLoss.expect_nothing_left
+
+    def watch(self, *words):
+        """Runs the orders; when each line was printed, and how many agents there were."""
+        self.marker = f"partition-{os.getpid()}-{time.monotonic_ns()}"
+        command = [node_loss_test.BUILD / "bin/holdfast", "run", *words[:-2], node_loss_test.ORDERS, *words[-2:]]
+        job = subprocess.Popen([str(w) for w in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env={**os.environ, "NODE_LOSS_TEST": self.marker})
+        agents = Agents(self.marker)
+        lines, times = [], []
+        for line in job.stdout:
+            lines.append(line.decode())
+            times.append(time.monotonic())
+        agents.over = True
+        agents.join()
+        self.out, self.err = "".join(lines), job.communicate(timeout=20)[1].decode()
+        self.assertEqual(job.returncode, 0, self.err)
+        self.expect_nothing_left()
+        return times, agents.counts
+
+    def test_a_short_one_goes_unnoticed(self):
+        # At level node no frame leaves without the holder's answer; without logs nothing but the ranks' connections is needed.
+        for options in ((), ("--log-level", "process"), ("--protocol", "none")):
+            with self.subTest(options=options):
+                words = ("-n", 4, "--nodes", 2, *(("--spares", 1) if not options else ()), *options)
+                self.watch(*words, 100, 2000)
+                quiet = self.err
+                times, agents = self.watch(*words, "--inject", "partition:0|1,at=100ms,for=500ms", 100, 2000)
+                self.expect_orders(4, 100, (), False)
+                self.assertEqual(self.err, quiet)
+                # Rank 0 needs a message of the other side in each round.
+                gap = max(later - earlier for earlier, later in zip(times, times[1:]))
+                self.assertGreater(gap, 0.45, "bytes have passed")
+                self.assertLess(gap, 3)
+
+    def test_a_long_one(self):
+        times, agents = self.watch("-n", 4, "--nodes", 2, "--spares", 1, "--inject", "partition:0|1,at=100ms,for=2s", 200, 10000)
+        self.expect_orders(4, 200, (), False)
+        self.assertRegex(self.err, r"node 1 is lost: nothing was heard of it for \d+ ms")
+        self.assertEqual(self.err.count("is lost"), 1, self.err)
+        cut = times[0] + 0.1
+        still_cut = [n for at, n in agents if cut < at < cut + 1.7]
+        healed = [n for at, n in agents if cut + 3 < at < times[-1] - 0.1]
+        self.assertGreater(len(healed), 5, "the job was over too soon to tell")
+        self.assertEqual(set(still_cut), {3}, "what is cut off does not know that it was given up")
+        self.assertEqual(set(healed), {2}, "what was cut off has not ended")
+
+    def test_rank_0_is_cut_off(self):
+        self.run_orders(4, 2, 1, "partition:1|0,at=100ms,for=1800ms", rounds=300, microseconds=10000)
+        self.assertRegex(self.err, "node 0 is lost: nothing was heard of it")
+
+    def test_two_nodes_that_hold_nothing_of_each_other(self):
+        self.run_orders(4, 4, 2, "partition:0,2|1,3,at=100ms,for=1500ms", rounds=300, microseconds=5000)
+        self.assertEqual(self.err.count("is lost"), 2, self.err)
+
+    def test_three_parts(self):
+        self.run_orders(4, 4, 2, "partition:0|1|3,at=100ms,for=1500ms", rounds=300, microseconds=5000)
+        self.assertEqual(self.err.count("is lost"), 2, self.err)
+
+    def test_spread_over_the_others(self):
+        self.run_orders(6, 3, 0, "partition:0,1|2,at=100ms,for=1500ms", rounds=300, microseconds=5000)
+        self.assertIn("its 2 ranks start again on nodes 0, 1", self.err)
+
+    def test_a_spare_node_that_was_cut_off_is_not_chosen(self):
+        self.run_orders(4, 2, 2, "partition:0|2,at=100ms,for=1200ms", "node:1,at=2s", rounds=400, microseconds=10000)
+        self.assertIn("node 2 is lost: nothing was heard of it", self.err)
+        self.assertRegex(self.err, "node 1 is lost: its connection ended; its 2 ranks start again on node 3")
+
+    def test_a_node_and_the_one_that_holds_its_events(self):
+        self.run_orders(4, 4, 2, "partition:0,1|2,3,at=100ms,for=10s", rounds=300, microseconds=5000, expect=1)
+        self.assertIn("cannot start again on node 4: agent 3, which holds their events, cannot be reached; the job ends", self.err)
+
+    def test_short_ones_one_after_the_other_and_deaths(self):
+        self.run_orders(4, 3, 1, "partition:0|1,at=50ms,for=300ms", "partition:0,1|2,at=400ms,for=300ms", "partition:1|0,at=750ms,for=300ms",
+                        "kill:rank=2,at=150ms", "kill:rank=1,at=500ms", rounds=300)
+        self.assertNotIn("is lost", self.err)
+
+    def test_one_at_a_time(self):
+        self.run_orders(2, 2, 0, "partition:0|1,at=50ms,for=400ms", "partition:1|0,at=100ms,for=400ms")
+        self.assertIn("partition:1|0,at=0.1s was not carried out: another one had not healed", self.err)
+        self.assertNotIn("is lost", self.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
