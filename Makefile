@@ -39,6 +39,7 @@ soak: build
 	@$(PYTHON) tools/build_mpi4py.py $(BUILD)
 	@for n in 2 3 4; do $(PYTHON) tests/mpi4py/suite.py $(BUILD) $$n --all || exit 1; done
 	@$(PYTHON) tests/recovery/random_kills.py --build $(BUILD) --cases 5000 --log docs/soak.log $(SOAK_ARGS)
+	@$(PYTHON) tests/recovery/soak_no_alarm.py --build $(BUILD) --seconds 600 --log docs/soak.log
 
 install: build
 	@cmake --install $(BUILD) --prefix $(abspath $(PREFIX))

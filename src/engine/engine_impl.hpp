@@ -76,6 +76,7 @@ class EngineImpl {
   void recv_matched(RecvOperation& op, Message& message);
   bool cancel(RecvOperation& op);
   void await_acknowledged(Rank source);
+  void await_past(Peer& from);
   Message* look(Context context, Rank source, MessageTag tag);
 
   // replay.cpp

@@ -74,7 +74,7 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   if (restarted) {
     if (auto loaded = load_past(); !loaded) return loaded;
   }
-  protocol.begin(restarted);
+  protocol.begin(restarted, restarted && own_log_base() > 0);
   not_looked_up_ = remote_peers_.size();
   if (!remote_peers_.empty()) {
     if (auto opened = open_rail(); !opened) return opened;

@@ -80,6 +80,7 @@ struct Incoming {
   bool asked_when_ended = false;      // TCP: the incarnation fed was known to have ended when the question was asked
   std::int64_t ask_again_at = 0;      // TCP: ns; 0: at once
   bool exhausted = false;             // TCP: all of the last known incarnation, which has ended, has been taken
+  bool past_taken = false;            // TCP: its log has been taken to the end once, or its channel went on from there
   bool silent = false;                // TCP: asked for a payload, and nothing has come since for long: its log is read instead
   std::map<MessageName, Message*> receiving;  // matched, payload under way
   std::map<MessageName, Message*> unlogged;   // announced and perhaps in no log: then lost with the sender, which sends it again

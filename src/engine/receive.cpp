@@ -39,9 +39,11 @@ void EngineImpl::recv_matched(RecvOperation& op, Message& message) {
 }
 
 bool EngineImpl::cancel(RecvOperation& op) {
-  auto plan = job.logging ? protocol.on_cancel(op.number) : Pessimist::CancelPlan::free;
-  bool withdrawn = plan == Pessimist::CancelPlan::cancelled;
-  if (plan == Pessimist::CancelPlan::free) {
+  using Plan = Pessimist::CancelPlan;
+  auto plan = job.logging ? protocol.on_cancel(op.number, op.any_source) : Plan::free;
+  bool withdrawn = plan == Plan::cancelled;
+  if (plan == Plan::after_past) await_past(peer(op.source));
+  if (plan == Plan::free || plan == Plan::after_past) {
     if (sent_before_ && !op.any_source) await_acknowledged(op.source);
     progress();
     // A forced receive has a match on record, though its message may not have come again yet.
@@ -61,6 +63,14 @@ bool EngineImpl::cancel(RecvOperation& op) {
 void EngineImpl::await_acknowledged(Rank source) {
   auto matched = [this, source] { return !sent_before_->holds_acknowledgement(source); };
   if (!matched()) wait([](void* m) { return (*static_cast<decltype(matched)*>(m))(); }, &matched);
+}
+
+// All that a peer had logged for us when this incarnation began. One that came here together with us has lost its log too.
+void EngineImpl::await_past(Peer& from) {
+  if (is_self(from.rank) || from.local) return;
+  auto taken = [&from] { return from.in.past_taken; };
+  if (!taken()) from.in.feeding = true;
+  if (!taken()) wait([](void* t) { return (*static_cast<decltype(taken)*>(t))(); }, &taken);
 }
 
 Message* EngineImpl::look(Context context, Rank source, MessageTag tag) {

@@ -28,7 +28,7 @@ void EngineImpl::feed_remote(Peer& from) {
   if (in.ask_again_at != 0 && now_ns() < in.ask_again_at) return;
   in.ask_again_at = 0;
   look_up(from);
-  bool follow = in.fed == from.incarnation && from.running() && !in.behind;
+  bool follow = in.past_taken && in.fed == from.incarnation && from.running() && !in.behind;
   std::uint64_t room = in.held_bytes < credit_bytes_ ? credit_bytes_ - in.held_bytes : 0;
   in.asked_when_ended = from.incarnation > in.fed;
   in.question = remote_log_->read(stream_of(from, in.fed), in.cursor, room, follow ? follow_ms : 0);
@@ -44,6 +44,7 @@ void EngineImpl::end_remote_feed(Peer& from) {
     in.question = 0;
   }
   in.feeding = in.behind = false;
+  in.past_taken = true;
   std::deque<WaitingFrame> waiting = std::move(in.waiting);
   in.waiting.clear();
   for (WaitingFrame& frame : waiting) {
@@ -84,6 +85,7 @@ void EngineImpl::on_records(Peer& from, const RemoteAnswer& answer) {
   taking_from_log_ = false;
   if (answer.next > in.cursor) in.cursor = answer.next;
   if (in.cursor >= answer.published) in.behind = false;
+  if (in.cursor >= answer.published && in.fed == from.incarnation) in.past_taken = true;
   if (!answer.is_final || in.cursor < answer.published) return;
   if (from.incarnation > in.fed) next_incarnation(from);
   else in.exhausted = true;  // nothing more comes of this incarnation

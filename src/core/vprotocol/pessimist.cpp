@@ -63,9 +63,14 @@ double Pessimist::on_time(double now) {
   return now;
 }
 
-Pessimist::CancelPlan Pessimist::on_cancel(RequestNumber number) {
+Pessimist::CancelPlan Pessimist::on_cancel(RequestNumber number, bool any_source) {
   bool outcome;
-  if (!replaying_ || !replay_.take_cancel(number, outcome)) return CancelPlan::free;
+  if (!replaying_ || !replay_.take_cancel(number, outcome)) {
+#ifndef HOLDFAST_MUTATE_CANCEL_AT_ONCE
+    if (log_lost_ && !any_source) return CancelPlan::after_past;  // matches from any source are determinants
+#endif
+    return CancelPlan::free;
+  }
   return outcome ? CancelPlan::cancelled : CancelPlan::not_cancelled;
 }
 

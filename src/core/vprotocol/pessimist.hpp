@@ -24,7 +24,11 @@ class Pessimist {
   Replay& replay() { return replay_; }
   bool replaying() const { return replaying_; }
   // To be called once replay() is filled: false when there is nothing to replay.
-  void begin(bool restarted) { replaying_ = restarted && !replay_.over(); }
+  // `log_lost`: with the predecessors' node went what they had sent, acknowledgements of synchronous messages too.
+  void begin(bool restarted, bool log_lost = false) {
+    replaying_ = restarted && !replay_.over();
+    log_lost_ = log_lost;
+  }
 
   // A receive, probe or matched probe is posted: its number, and how matching must treat it.
   RequestNumber on_post(match::Posted& receive);
@@ -39,9 +43,11 @@ class Pessimist {
   void gate_failed_tests() { gates_failed_ = true; }
   bool poll_failed() { return std::exchange(failed_pending_, false); }
   double on_time(double now);  // appends an event when not replayed; never goes back
-  enum class CancelPlan { free, cancelled, not_cancelled };
-  CancelPlan on_cancel(RequestNumber number);
-  void on_cancel_result(RequestNumber number, bool cancelled);  // after `free`; appends an event
+  // free: it looks whether the receive is matched. after_past: the same, once all that its source had sent before this incarnation has
+  // arrived: a predecessor may have acknowledged a match, which is made again then.
+  enum class CancelPlan { free, after_past, cancelled, not_cancelled };
+  CancelPlan on_cancel(RequestNumber number, bool any_source);
+  void on_cancel_result(RequestNumber number, bool cancelled);  // after `free` or `after_past`; appends an event
 
   // Encoded events since the last call; valid until the next call of any member. Empty: none.
   bool has_events() const { return !encoded_.empty(); }
@@ -56,7 +62,7 @@ class Pessimist {
  private:
   void append(const EventHead& head, std::span<const std::int32_t> indices = {});
   Replay replay_;
-  bool replaying_ = false;
+  bool replaying_ = false, log_lost_ = false;
   Gate gate_;
   RequestNumber next_request_{};
   TestClock clock_{};

@@ -23,6 +23,7 @@ struct StableStore {
   std::vector<std::vector<std::byte>> events;
   TestClock last_failed{};
   std::set<std::string> sent;
+  bool log_lost = false;  // a node was: `sent` began anew
 };
 
 class TestRank {
@@ -52,7 +53,7 @@ class TestRank {
       loaded_ = protocol_.replay().load(head, indices) && loaded_;
     }
     protocol_.replay().load_last_failed(store.last_failed);
-    protocol_.begin(!store.events.empty() || store.last_failed.value > 0);
+    protocol_.begin(!store.events.empty() || store.last_failed.value > 0, store.log_lost);
   }
   bool loaded() const { return loaded_; }
   bool replaying() const { return protocol_.replaying(); }
@@ -149,10 +150,15 @@ class TestRank {
     return std::exchange(caught_up_, false);
   }
 
-  bool cancel(Request& r) {
-    auto plan = protocol_.on_cancel(r.number);
+  // All that the source had sent before this incarnation has arrived.
+  void on_past(Rank source) { past_.insert(source); }
+  // Empty: it waits for the past of its source.
+  std::optional<bool> try_cancel(Request& r) {
+    if (r.cancelled) return true;
+    auto plan = protocol_.on_cancel(r.number, r.any_source);
+    if (plan == Pessimist::CancelPlan::after_past && !past_.contains(r.source)) return std::nullopt;
     bool withdrawn = plan == Pessimist::CancelPlan::cancelled;
-    if (plan == Pessimist::CancelPlan::free) {
+    if (plan == Pessimist::CancelPlan::free || plan == Pessimist::CancelPlan::after_past) {
       // A forced receive has a match, though its message may not have come again yet.
       withdrawn = !r.matched && !r.forced;
       protocol_.on_cancel_result(r.number, withdrawn);
@@ -165,6 +171,7 @@ class TestRank {
     after();
     return withdrawn;
   }
+  bool cancel(Request& r) { return *try_cancel(r); }
   double time(double now) {
     double t = protocol_.on_time(now);
     persist();
@@ -241,6 +248,7 @@ class TestRank {
   std::vector<match::Arrivals> arrivals_;
   std::vector<std::unique_ptr<Request>> requests_;
   std::vector<std::unique_ptr<Message>> messages_;
+  std::set<Rank> past_;
   std::vector<Request*> released_;
   std::vector<Message*> acknowledged_;
   std::vector<std::vector<std::byte>> unstable_;

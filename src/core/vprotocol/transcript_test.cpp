@@ -42,6 +42,8 @@ class Story {
     if (w[0] == "found") return end_test(w);
     if (w[0] == "wait") return wait(w);
     if (w[0] == "cancel") return cancel(w[1]);
+    if (w[0] == "past") return past(w[2]);
+    if (w[0] == "lose") return lose();
     if (w[0] == "time") return time(w[1]);
     if (w[0] == "send") return send(w);
     if (w[0] == "stored") return stored(std::stoull(w[1]));
@@ -150,7 +152,17 @@ class Story {
     }
   }
   void cancel(const std::string& name) {
-    out_ << name << ": " << (rank_->cancel(*requests_.at(name)) ? "cancelled" : "not cancelled") << "\n";
+    const auto outcome = rank_->try_cancel(*requests_.at(name));
+    out_ << name << ": " << (!outcome ? "waits for what its source had sent" : *outcome ? "cancelled" : "not cancelled") << "\n";
+  }
+  void past(const std::string& source) {
+    rank_->on_past(Rank{std::stoi(source)});
+    out_ << "all that " << source << " had sent has arrived\n";
+  }
+  void lose() {
+    store_.sent.clear();
+    store_.log_lost = true;
+    crash();
   }
   void time(const std::string& now) {
     char text[32];

@@ -1,13 +1,22 @@
-/* Rank 0 reads a line of standard input, everybody is told of it and answers with a sum of it and of what the others said; rank 0 prints
-   the line and the sum. What is printed is a function of what was given. */
+/* lines [MICROSECONDS]: rank 0 reads a line of standard input, everybody is told of it and answers with a sum of it and of what the others said; rank 0 prints
+   the line and the sum. What is printed is a function of what was given. Each computes for so long at each line. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
+#include <time.h>
 
 enum { line_bytes = 256, payload_words = 8192 };
 
 static uint64_t mix(uint64_t digest, uint64_t value) { return (digest ^ value) * 1099511628211u; }
+
+static void compute(long microseconds) {
+  struct timespec begin, now;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  do {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while ((now.tv_sec - begin.tv_sec) * 1000000 + (now.tv_nsec - begin.tv_nsec) / 1000 < microseconds);
+}
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -21,6 +30,7 @@ int main(int argc, char** argv) {
     if (rank == 0 && !fgets(line, sizeof line, stdin)) line[0] = 0;
     MPI_Bcast(line, line_bytes, MPI_CHAR, 0, MPI_COMM_WORLD);
     if (line[0] == 0) break;
+    if (argc > 1) compute(atol(argv[1]));
     for (const char* c = line; *c; ++c) digest = mix(digest, (uint64_t)(unsigned char)*c);
     for (int i = 0; i < payload_words; ++i) words[i] = mix(digest, (uint64_t)(rank * payload_words + i));
     MPI_Sendrecv(words, payload_words, MPI_UINT64_T, (rank + 1) % size, 0, others, payload_words, MPI_UINT64_T, (rank + size - 1) % size, 0,
