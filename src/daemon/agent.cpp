@@ -124,6 +124,8 @@ void Agent::on_frame(ControlKind kind, Bytes payload) {
       return;
     case ControlKind::adopt:
       return on_adopt(payload);
+    case ControlKind::ask_sample:
+      return send_sample();
     case ControlKind::forget_events:
       if (EventsName name; keeper_ && read_struct(payload, name)) keeper_->forget(Rank{name.rank}, Term{name.term});
       return;

@@ -41,6 +41,7 @@ Head::Head(RunOptions options)
              {[this](int rank) { agents_.send(agent_of(rank), ControlKind::kill_rank, RankOnly{rank}); },
               [this](int node) { return strike(node, 0); }, [this](int node, std::int64_t for_ns) { return strike(node, for_ns); },
               [this] { return agents_with_ranks(); }}),
+      watching_(loop_, job_, [this] { agents_.send_all_bytes(ControlKind::ask_sample, {}); }),
       nodes_(static_cast<std::size_t>(job_.agent_count())),
       machines_(nodes_.size()),
       rank_over_(static_cast<std::size_t>(job_.rank_count())),
@@ -88,12 +89,25 @@ int Head::run() {
   signals_ = std::move(*signals);
   loop_.add(signals_.get(), EPOLLIN, [this](std::uint32_t) { on_signals(); });
   greet();
-  if (Result<> started = agents_.start(); !started) {
+  Result<> started = agents_.start();
+  if (started) started = serve_metrics();
+  if (!started) {
     output_.say(started.error().text);
     end(1, 0);
   }
   loop_.run();
   return finish();
+}
+
+Result<> Head::serve_metrics() {
+  if (!options_.metrics) return {};
+  Result<std::string> taken = watching_.serve_metrics(*options_.metrics);
+  if (!taken) {
+    return fail(fmt::format("--metrics {}:{}: {}; give another address or port", options_.metrics->host, options_.metrics->port,
+                            taken.error().text));
+  }
+  if (options_.verbose || options_.metrics->port == "0") output_.say(fmt::format("metrics at http://{}/metrics", *taken));
+  return {};
 }
 
 void Head::on_signals() {
@@ -160,6 +174,8 @@ void Head::on_frame(int node, ControlKind kind, Bytes payload) {
       return on_adopt_failed(node, payload);
     case ControlKind::event:
       return on_event(node, payload);
+    case ControlKind::sample:
+      return watching_.on_sample(node, payload);
     case ControlKind::gone:
       state.gone = true;
       ++nodes_gone_;
@@ -197,6 +213,7 @@ void Head::on_event(int node, Bytes payload) {
   event.time_ns += agents_.clock_offset_ns(node);
   hosting(event.rank).incarnation = std::max(hosting(event.rank).incarnation, event.incarnation);
   timeline_.on_event(event, payload);
+  watching_.on_event(node, event, payload);
   on_rank_event(event, payload);
 }
 
@@ -297,6 +314,7 @@ void Head::end(int exit_code, std::uint32_t grace) {
   ending_ = true;
   input_.stop();
   kills_.stop();
+  watching_.stop();
   loop_.cancel(beat_);
   agents_.send_all(ControlKind::end_job, EndJob{grace});
   // An agent that does not follow is ended with its ranks.

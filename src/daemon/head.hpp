@@ -10,6 +10,7 @@
 #include "daemon/options.hpp"
 #include "daemon/rank_stdio.hpp"
 #include "daemon/timeline.hpp"
+#include "daemon/watch/watching.hpp"
 
 namespace hf::daemon {
 
@@ -34,6 +35,7 @@ class Head {
   void on_unprotected_death(int rank);
   void publish(const Event& event, wire::RankState state, std::uint64_t address_and_port);
   void give_input(Bytes bytes);
+  Result<> serve_metrics();
 
   // ---- head_nodes.cpp: agents that come, go silent and are lost, and who has whose determinants
   struct Hosting {
@@ -89,6 +91,7 @@ class Head {
   AgentLinks agents_;
   Timeline timeline_;
   KillPlan kills_;
+  Watching watching_;
   std::vector<wire::NodeEntry> nodes_;
   std::vector<std::string> machines_;  // that the agents are on
   int ready_ = 0;

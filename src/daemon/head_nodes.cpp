@@ -52,6 +52,7 @@ void Head::start_agents() {
     for (int agent = 0; agent < job_.node_count; ++agent) give_holder(agent, -1);
   }
   input_.start();
+  watching_.start();
   for (AgentState& state : states_) state.heard = os::now();
   last_beat_ = os::now();
   if (job_.agent_count() > 1 && job_.protocol != wire::Protocol::none) beat();
@@ -93,6 +94,7 @@ void Head::lose_agent(int agent, const std::string& why) {
   if (std::exchange(lost.gone, true)) return;
   ++nodes_gone_;
   agents_.close(agent);
+  watching_.on_node_lost(agent);
   std::vector<int> ranks = ranks_at(agent);
   if (ending_) {
     for (int rank : ranks) output_.on_over(rank);
@@ -201,6 +203,7 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
     h.log_base = h.incarnation - 1;
     h.group = adopt.group;
     h.moving = true;
+    watching_.on_moved(rank, to);
     adopted.push_back({rank, h.incarnation, ++h.term});
     if (h.place_lost) adopt.all_places = 0;
     for (int place : h.places) {

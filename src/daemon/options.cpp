@@ -36,7 +36,7 @@ struct Whole {
   int restarts = 20, spares = 0, node_timeout = 800;
   std::string event_memory = "1G", on_node_loss = "spread";
   Words inject, collective;
-  std::string report, trace, collectives;
+  std::string report, trace, metrics, collectives;
   bool label = false, verbose = false, version = false, help = false;
   Words ignored_flags;
 };
@@ -97,6 +97,7 @@ void declare_whole(CLI::App& app, Whole& whole) {
                             "kill:random,rate=4/s,seed=S,max=K"));
   app.add_option("--report", whole.report, "write a report of failures and recoveries as JSON");
   app.add_option("--trace", whole.trace, "write the timeline in the Chrome/Perfetto trace format");
+  app.add_option("--metrics", whole.metrics, "serve metrics for Prometheus at ADDRESS:PORT or, on this machine alone, :PORT (0: any)");
   app.add_flag("--label,-l,--prepend-rank", whole.label, "begin each line of output with [rank]");
   app.add_flag("-v,--verbose", whole.verbose, "say what happens");
   app.add_flag("--version,-V", whole.version, "print the version");
@@ -385,6 +386,11 @@ std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words&
   };
   out.report_path = absolute(whole.report);
   out.trace_path = absolute(whole.trace);
+  if (!whole.metrics.empty()) {
+    Result<MetricsAddress> address = parse_metrics_address(whole.metrics);
+    if (!address) return usage(fmt::format("--metrics: {}", address.error().text));
+    out.metrics = *address;
+  }
   std::ranges::sort(whole.ignored_flags);
   auto repeated = std::ranges::unique(whole.ignored_flags);
   whole.ignored_flags.erase(repeated.begin(), repeated.end());

@@ -8,6 +8,7 @@
 #include "daemon/job.hpp"
 #include "daemon/launcher/launcher.hpp"
 #include "daemon/placement.hpp"
+#include "daemon/watch/metrics_server.hpp"
 
 namespace hf::daemon {
 
@@ -22,6 +23,7 @@ struct RunOptions {
   bool label = false;
   bool verbose = false;
   std::string report_path, trace_path;
+  std::optional<MetricsAddress> metrics;  // where to serve them
   std::vector<std::string> without_effect;  // options that were accepted and mean nothing here
   std::string answer;                       // --help, --version: print this and exit 0
 };

@@ -9,6 +9,7 @@
 #include "daemon/agent.hpp"
 #include "daemon/exec.hpp"
 #include "daemon/head.hpp"
+#include "daemon/watch/saved_report.hpp"
 
 namespace {
 
@@ -29,6 +30,7 @@ int main(int count, char** values) {
   if (name.starts_with("mpirun") || name.starts_with("mpiexec")) return hf::daemon::run_main(arguments);
   std::string command = arguments.empty() ? "" : arguments[0];
   if (command == "run") return hf::daemon::run_main({arguments.begin() + 1, arguments.end()});
+  if (command == "report") return hf::daemon::report_main({arguments.begin() + 1, arguments.end()});
   if (command == "exec") return hf::daemon::exec_main({arguments.begin() + 1, arguments.end()});
   if (command == "agent") return hf::daemon::agent_main({arguments.begin() + 1, arguments.end()});
   if (command == "--version" || command == "-V") return hf::daemon::run_main({"--version"});
@@ -36,6 +38,7 @@ int main(int count, char** values) {
     fmt::print(
         "holdfast run [options] program [arguments] [: [options] program ...]\n"
         "holdfast run --help   options\n"
+        "holdfast report FILE   what a report says\n"
         "srun --mpi=pmi2 -n 4 holdfast exec [options] program [arguments]   in Slurm, without holdfast run\n"
         "holdfast --version\n");
     return 0;
