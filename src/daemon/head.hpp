@@ -5,6 +5,7 @@
 
 #include "daemon/agent_link.hpp"
 #include "daemon/input_reader.hpp"
+#include "daemon/job_clients.hpp"
 #include "daemon/job_output.hpp"
 #include "daemon/kill_plan.hpp"
 #include "daemon/options.hpp"
@@ -21,6 +22,7 @@ class Head {
  private:
   void greet();
   void on_signals();
+  void interrupt(int signal, bool now);
   void on_children();
   void on_agent_joined(int node);
   void on_agent_lost(int node);
@@ -34,6 +36,10 @@ class Head {
   void on_unprotected_death(int rank);
   void publish(const Event& event, wire::RankState state, std::uint64_t address_and_port);
   void give_input(Bytes bytes);
+
+  // ---- head_clients.cpp: other commands of the user
+  void open_door();
+  Json status() const;
 
   // ---- head_nodes.cpp: agents that come, go silent and are lost, and who has whose determinants
   struct Hosting {
@@ -89,6 +95,7 @@ class Head {
   AgentLinks agents_;
   Timeline timeline_;
   KillPlan kills_;
+  std::unique_ptr<JobClients> clients_;
   std::vector<wire::NodeEntry> nodes_;
   std::vector<std::string> machines_;  // that the agents are on
   int ready_ = 0;
