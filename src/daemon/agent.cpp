@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "daemon/job_clients.hpp"
 #include "daemon/message_ways.hpp"
 #include "os/clock.hpp"
 #include "os/process.hpp"
@@ -366,7 +367,9 @@ int agent_main(const std::vector<std::string>& arguments) {
     ::signal(SIGTERM, SIG_IGN);  // the head hears of it too, and decides
   }
   Agent agent(ticket);
-  return agent.run(true);
+  const int code = agent.run(true);
+  remove_name_of_dead_head();
+  return code;
 }
 
 }  // namespace hf::daemon

@@ -89,6 +89,7 @@ int Head::run() {
   signals_ = std::move(*signals);
   loop_.add(signals_.get(), EPOLLIN, [this](std::uint32_t) { on_signals(); });
   greet();
+  open_door();
   Result<> started = agents_.start();
   if (started) started = serve_metrics();
   if (!started) {
@@ -119,12 +120,16 @@ void Head::on_signals() {
       child = true;
       continue;
     }
-    // The second time at once, and whoever does not read our output is not waited for.
-    if (interrupted_) output_.discard();
-    end(128 + signal, interrupted_ ? 0 : grace_ms);
-    interrupted_ = true;
+    interrupt(signal, false);
   }
   if (child) on_children();
+}
+
+// The second time at once, and whoever does not read our output is not waited for.
+void Head::interrupt(int signal, bool now) {
+  if (interrupted_) output_.discard();
+  end(128 + signal, interrupted_ || now ? 0 : grace_ms);
+  interrupted_ = true;
 }
 
 void Head::on_children() {
@@ -352,6 +357,7 @@ int Head::finish() {
   os::end_all_children();
   if (!options_.report_path.empty()) write_file(options_.report_path, report_json(timeline_, job_));
   if (!options_.trace_path.empty()) write_file(options_.trace_path, trace_json(timeline_, job_));
+  clients_->close();
   return exit_code_.value_or(1);
 }
 

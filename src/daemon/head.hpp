@@ -5,6 +5,7 @@
 
 #include "daemon/agent_link.hpp"
 #include "daemon/input_reader.hpp"
+#include "daemon/job_clients.hpp"
 #include "daemon/job_output.hpp"
 #include "daemon/kill_plan.hpp"
 #include "daemon/options.hpp"
@@ -22,6 +23,7 @@ class Head {
  private:
   void greet();
   void on_signals();
+  void interrupt(int signal, bool now);
   void on_children();
   void on_agent_joined(int node);
   void on_agent_lost(int node);
@@ -36,6 +38,10 @@ class Head {
   void publish(const Event& event, wire::RankState state, std::uint64_t address_and_port);
   void give_input(Bytes bytes);
   Result<> serve_metrics();
+
+  // ---- head_clients.cpp: other commands of the user
+  void open_door();
+  Json status() const;
 
   // ---- head_nodes.cpp: agents that come, go silent and are lost, and who has whose determinants
   struct Hosting {
@@ -92,6 +98,7 @@ class Head {
   Timeline timeline_;
   KillPlan kills_;
   Watching watching_;
+  std::unique_ptr<JobClients> clients_;
   std::vector<wire::NodeEntry> nodes_;
   std::vector<std::string> machines_;  // that the agents are on
   int ready_ = 0;

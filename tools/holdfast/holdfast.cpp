@@ -10,6 +10,7 @@
 #include "daemon/exec.hpp"
 #include "daemon/head.hpp"
 #include "daemon/watch/saved_report.hpp"
+#include "daemon/watch/top_command.hpp"
 
 namespace {
 
@@ -30,6 +31,7 @@ int main(int count, char** values) {
   if (name.starts_with("mpirun") || name.starts_with("mpiexec")) return hf::daemon::run_main(arguments);
   std::string command = arguments.empty() ? "" : arguments[0];
   if (command == "run") return hf::daemon::run_main({arguments.begin() + 1, arguments.end()});
+  if (command == "top") return hf::daemon::top_main({arguments.begin() + 1, arguments.end()});
   if (command == "report") return hf::daemon::report_main({arguments.begin() + 1, arguments.end()});
   if (command == "exec") return hf::daemon::exec_main({arguments.begin() + 1, arguments.end()});
   if (command == "agent") return hf::daemon::agent_main({arguments.begin() + 1, arguments.end()});
@@ -38,6 +40,7 @@ int main(int count, char** values) {
     fmt::print(
         "holdfast run [options] program [arguments] [: [options] program ...]\n"
         "holdfast run --help   options\n"
+        "holdfast top [JOB]     the ranks of a running job, live\n"
         "holdfast report FILE   what a report says\n"
         "srun --mpi=pmi2 -n 4 holdfast exec [options] program [arguments]   in Slurm, without holdfast run\n"
         "holdfast --version\n");

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "daemon/clients/client_line.hpp"
 #include "daemon/job.hpp"
 #include "daemon/watch/job_watch.hpp"
 #include "daemon/watch/metrics.hpp"
@@ -27,15 +28,22 @@ class Watching {
   void on_moved(int rank, int node) { watch_.on_moved(rank, node); }
   void stop();  // the job ends
 
+  // To a `watch` request of a client, `about` the job among it (docs/clients.md). Who asks watches for some seconds from then on.
+  Json answer(const Json& request, Json about);
+
  private:
   std::int64_t period_ms() const;
+  void be_watched(std::int64_t period_ms);
   void tick();
 
   os::EventLoop& loop_;
+  const Job& job_;
   std::function<void()> ask_;
   JobWatch watch_;
   JobFacts facts_;
   std::optional<MetricsServer> metrics_;
+  Instant watched_until_{};            // by clients
+  std::int64_t client_period_ms_ = 0;  // the shortest that they asked for
   bool started_ = false;
   os::EventLoop::TimerId timer_ = 0;  // 0: nobody watches
 };
