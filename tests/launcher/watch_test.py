@@ -75,7 +75,8 @@ class Job:
 
     def url(self):
         found = []
-        self.case.wait_until(lambda: found.extend(re.findall(r"^holdfast: metrics at (http://\S+/metrics)$", self.said(), re.M)) or found, "the address")
+        said = re.compile(r"^holdfast: metrics at (http://\S+/metrics)$", re.M)
+        self.case.wait_until(lambda: found.extend(said.findall(self.said())) or found, "the address")
         return found[0]
 
     def metrics(self):
@@ -85,7 +86,8 @@ class Job:
 
     def id(self):
         names = []
-        self.case.wait_until(lambda: names.extend(p.name for p in (self.directory / "holdfast").glob("*") if p.is_socket()) or names, "its name")
+        places = self.directory / "holdfast"
+        self.case.wait_until(lambda: names.extend(p.name for p in places.glob("*") if p.is_socket()) or names, "its name")
         return names[0]
 
     def top(self, *words):
@@ -282,8 +284,9 @@ class Watching(Case):
         self.assertEqual(terminal.process.stderr.read(), b"holdfast: the job has ended\n")
 
     def test_top_of_nothing(self):
-        for words, why in (["zzzzzz"], "no job of yours that is running begins with zzzzzz"), (["--live"], "unknown option --live"), (
-                ["-s", "size"], "-s size: one of rank, node"), (["-d", "0"], "-d 0: seconds, from 0.1 to 60"), (["-d"], "option -d needs a value"):
+        for words, why in ((["zzzzzz"], "no job of yours that is running begins with zzzzzz"), (["--live"], "unknown option --live"),
+                           (["-s", "size"], "-s size: one of rank, node"), (["-d", "0"], "-d 0: seconds, from 0.1 to 60"),
+                           (["-d"], "option -d needs a value")):
             done = subprocess.run([harness.HOLDFAST, "top", *words], capture_output=True, timeout=30)
             self.assertEqual(done.returncode, 2)
             self.assertRegex(done.stderr.decode(), rf"^holdfast: {why}.*\n$")

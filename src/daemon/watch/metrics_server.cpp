@@ -74,7 +74,8 @@ MHD_Result on_request(void* server, MHD_Connection* connection, const char* url,
     return respond(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET /metrics\n", "text/plain");
   }
   if (std::string_view(url) != "/metrics") return respond(connection, MHD_HTTP_NOT_FOUND, "GET /metrics\n", "text/plain");
-  return respond(connection, MHD_HTTP_OK, static_cast<const MetricsServer*>(server)->answer(), "text/plain; version=0.0.4; charset=utf-8");
+  const std::string text = static_cast<const MetricsServer*>(server)->answer();
+  return respond(connection, MHD_HTTP_OK, text, "text/plain; version=0.0.4; charset=utf-8");
 }
 
 }  // namespace
@@ -82,8 +83,8 @@ MHD_Result on_request(void* server, MHD_Connection* connection, const char* url,
 Result<MetricsAddress> parse_metrics_address(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   MetricsAddress out{colon == std::string::npos ? "" : text.substr(0, colon), colon == std::string::npos ? text : text.substr(colon + 1)};
-  const bool number = !out.port.empty() && out.port.size() <= 5 && std::ranges::all_of(out.port, [](char c) { return c >= '0' && c <= '9'; });
-  bool good = number && std::stoi(out.port) <= 65535;
+  const bool digits = std::ranges::all_of(out.port, [](char c) { return c >= '0' && c <= '9'; });
+  bool good = digits && !out.port.empty() && out.port.size() <= 5 && std::stoi(out.port) <= 65535;
   if (out.host.starts_with('[')) {
     good = good && out.host.size() > 2 && out.host.ends_with(']');
     if (good) out.host = out.host.substr(1, out.host.size() - 2);

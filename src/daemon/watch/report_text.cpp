@@ -59,7 +59,8 @@ std::string failures_text(const SavedReport& r, std::size_t rows) {
   if (r.failures.empty()) return "no rank died\n";
   constexpr const char* row = "{:>11} {:>5} {:>11} {:>8} {:>7} {:>14} {:>15} {:>16} {:>9}\n";
   std::string out = fmt::format("{} of ranks, {}\n", plural(r.failures.size(), "death"), plural(r.restarts, "restart"));
-  out += fmt::format(row, "time", "rank", "incarnation", "signal", "call", "detected after", "restarted after", "caught up after", "replayed");
+  out += fmt::format(row, "time", "rank", "incarnation", "signal", "call", "detected after", "restarted after", "caught up after",
+                     "replayed");
   const std::size_t shown = std::min(rows, r.failures.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const SavedReport::Failure& f = r.failures[i];
@@ -89,7 +90,8 @@ std::string ranks_text(const SavedReport& r, std::size_t rows) {
   const std::size_t shown = std::min(rows, r.ranks.size());
   std::size_t width = 4;
   for (std::size_t i = 0; i < shown; ++i) width = std::max(width, std::min<std::size_t>(printable(r.ranks[i].host).size(), 40));
-  auto line = [&](auto rank, auto node, const std::string& host, auto restarts, const std::array<std::string, 8>& numbers, const char* mark) {
+  using Numbers = std::array<std::string, 8>;
+  auto line = [&](auto rank, auto node, const std::string& host, auto restarts, const Numbers& numbers, const char* mark) {
     std::string text = fmt::format("{:>5} {:>4} {:<{}} {:>8}", rank, node, host.substr(0, 40), width, restarts);
     for (const std::string& number : numbers) text += fmt::format(" {:>8}", number);
     return text + mark + "\n";
@@ -97,10 +99,11 @@ std::string ranks_text(const SavedReport& r, std::size_t rows) {
   auto numbers = [](const SavedReport::Totals& t) {
     auto count = [](std::uint64_t n) { return short_count(static_cast<double>(n)); };
     auto bytes = [](std::uint64_t n) { return short_bytes(static_cast<double>(n)); };
-    return std::array<std::string, 8>{count(t.messages_sent),     bytes(t.bytes_sent),   count(t.messages_received), bytes(t.bytes_received),
-                                      count(t.messages_logged), bytes(t.bytes_logged), count(t.determinants),      count(t.messages_replayed)};
+    return Numbers{count(t.messages_sent),   bytes(t.bytes_sent),   count(t.messages_received), bytes(t.bytes_received),
+                   count(t.messages_logged), bytes(t.bytes_logged), count(t.determinants),      count(t.messages_replayed)};
   };
-  std::string out = "\n" + line("rank", "node", "host", "restarts", {"sent", "bytes", "received", "bytes", "logged", "bytes", "events", "replayed"}, "");
+  const Numbers titles = {"sent", "bytes", "received", "bytes", "logged", "bytes", "events", "replayed"};
+  std::string out = "\n" + line("rank", "node", "host", "restarts", titles, "");
   for (std::size_t i = 0; i < shown; ++i) {
     const SavedReport::RankLine& rank = r.ranks[i];
     out += line(rank.rank, rank.node, printable(rank.host), rank.restarts, numbers(rank.totals), rank.unprotected ? "  unprotected" : "");

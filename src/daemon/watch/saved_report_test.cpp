@@ -98,7 +98,8 @@ TEST(SavedReport, WhatIsNoReportIsRefused) {
       {R"({"holdfast": 3})", "its \"holdfast\" is missing or wrong"},
       {R"({"holdfast": "1"})", "its \"rank_count\" is missing or wrong"},
       {R"({"holdfast":"1","rank_count":-1})", "its \"rank_count\" is missing or wrong"},
-      {R"({"holdfast":"1","rank_count":1,"node_count":1,"exit_code":0,"duration_s":1,"ranks":[3]})", "its \"an entry\" is missing or wrong"},
+      {R"({"holdfast":"1","rank_count":1,"node_count":1,"exit_code":0,"duration_s":1,"ranks":[3]})",
+       "its \"an entry\" is missing or wrong"},
       {R"({"holdfast":"1","rank_count":1,"node_count":1,"exit_code":0,"duration_s":1,"notes":[{"time_s":1}]})",
        "its \"text\" is missing or wrong"},
   };

@@ -23,7 +23,8 @@ std::string with_unit(double value, double step, const char* units) {
 // Bytes of the UTF-8 character at the front; 0: it is none.
 std::size_t character(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
-  const std::size_t n = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+  if (first < 0x80) return 1;
+  const std::size_t n = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
   if (n == 0 || n > text.size()) return 0;
   for (std::size_t i = 1; i < n; ++i) {
     if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;

@@ -8,8 +8,8 @@ namespace hf::daemon {
 namespace {
 
 TEST(ShortNumbers, Counts) {
-  const std::pair<double, const char*> cases[] = {{0, "0"},         {9999, "9999"},   {9999.6, "10.0k"}, {12'345, "12.3k"}, {456'700, "457k"},
-                                                  {999'600, "1.00M"}, {1'234'567, "1.23M"}, {5e9, "5.00G"}};
+  const std::pair<double, const char*> cases[] = {{0, "0"},           {9999, "9999"},     {9999.6, "10.0k"},    {12'345, "12.3k"},
+                                                  {456'700, "457k"}, {999'600, "1.00M"}, {1'234'567, "1.23M"}, {5e9, "5.00G"}};
   for (const auto& [value, text] : cases) EXPECT_EQ(short_count(value), text) << value;
   EXPECT_EQ(short_count(-1), "-");
   EXPECT_EQ(short_count(std::numeric_limits<double>::quiet_NaN()), "-");

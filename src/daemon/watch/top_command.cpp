@@ -168,7 +168,8 @@ Result<os::UniqueFd> find_job(const std::string& wanted) {
   if (!jobs) return std::unexpected(jobs.error());
   std::erase_if(*jobs, [&](const RunningJob& job) { return !job.id.starts_with(wanted); });
   if (jobs->size() == 1) return std::move(jobs->front().connection);
-  if (jobs->empty()) return fail(wanted.empty() ? "no job of yours is running" : fmt::format("no job of yours that is running begins with {}", wanted));
+  if (jobs->empty() && wanted.empty()) return fail("no job of yours is running");
+  if (jobs->empty()) return fail(fmt::format("no job of yours that is running begins with {}", wanted));
   std::vector<std::string> ids;
   for (const RunningJob& job : *jobs) ids.push_back(job.id);
   return fail(fmt::format("which job? {}", fmt::join(ids, " ")));

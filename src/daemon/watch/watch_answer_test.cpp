@@ -28,7 +28,8 @@ JobWatch make_watch() {
       out.put(SampleHead{(10 + i) * second});
       for (int rank : {2 * node, 2 * node + 1}) {
         RankSample one{rank, rank == 3 ? 1u : 0u, 5, 0, static_cast<std::uint64_t>(rank) << 20};
-        if (rank == 0) one.counters = {.messages_sent = static_cast<std::uint64_t>(i) * 1000, .bytes_sent = static_cast<std::uint64_t>(i) * 100'000};
+        const auto sent = static_cast<std::uint64_t>(i) * 1000;
+        if (rank == 0) one.counters = {.messages_sent = sent, .bytes_sent = sent * 100};
         if (rank == 1) one.waiting = segment::waiting_word({Rank(0), 9'500});
         if (rank == 2) one.waiting = segment::waiting_word({any_rank, 11'900});
         out.put(one);
@@ -48,7 +49,9 @@ std::vector<int> ranks_of(const Json& answer) {
   return out;
 }
 
-std::vector<int> in_order(RankOrder order, int first = 0, int count = 100) { return ranks_of(answer_watch(make_watch(), {first, count, order})); }
+std::vector<int> in_order(RankOrder order, int first = 0, int count = 100) {
+  return ranks_of(answer_watch(make_watch(), {first, count, order}));
+}
 
 TEST(WatchAnswer, RowsComeInTheOrderAskedFor) {
   EXPECT_EQ(in_order(RankOrder::rank), (std::vector{0, 1, 2, 3}));
@@ -124,7 +127,8 @@ TEST(TopView, IsATable) {
 TEST(TopView, OddAnswersAreNoTable) {
   EXPECT_FALSE(read_top(Json::object()));
   EXPECT_FALSE(read_top(Json{{"ranks", 1}, {"rows", 3}}));
-  EXPECT_TRUE(read_top(sent({{"ranks", 1}, {"rows", {1, "x", nullptr, {{"rank", "x"}, {"waits_s", "y"}, {"state", 3}}}}, {"states", 4}, {"sum", 5}})));
+  const Json rows = {1, "x", nullptr, {{"rank", "x"}, {"waits_s", "y"}, {"state", 3}}};
+  EXPECT_TRUE(read_top(sent({{"ranks", 1}, {"rows", rows}, {"states", 4}, {"sum", 5}})));
 }
 
 }  // namespace
