@@ -44,7 +44,7 @@ Head::Head(RunOptions options, std::unique_ptr<Background> background)
       kills_(loop_, job_.injections, job_.rank_count(),
              {[this](int rank) { agents_.send(agent_of(rank), ControlKind::kill_rank, RankOnly{rank}); },
               [this](int node) { return strike(node, 0); }, [this](int node, std::int64_t for_ns) { return strike(node, for_ns); },
-              [this] { return agents_with_ranks(); }}),
+              [this] { return agents_with_ranks(); }, [] { ::raise(SIGKILL); }}),
       nodes_(static_cast<std::size_t>(job_.agent_count())),
       machines_(nodes_.size()),
       rank_over_(static_cast<std::size_t>(job_.rank_count())),
@@ -66,6 +66,9 @@ void Head::greet() {
     }
     if (injection.kind == Injection::Kind::node_random && !injection.seed_given) {
       output_.say(fmt::format("node:random uses seed={}", injection.seed));
+    }
+    if (injection.kind == Injection::Kind::head_random && !injection.seed_given) {
+      output_.say(fmt::format("head:random uses seed={}", injection.seed));
     }
   }
   if (!options_.verbose && job_.node_count == 1) return;

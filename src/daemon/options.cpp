@@ -96,7 +96,7 @@ void declare_whole(CLI::App& app, Whole& whole) {
   app.add_option("--on-divergence", whole.on_divergence, "end (default) or warn: when a replay differs from the log");
   repeatable(app.add_option("--inject", whole.inject,
                             "faults on purpose: kill:rank=R,at=1.5s  kill:rank=R,call=N  kill:rank=R,point=NAME:N  "
-                            "kill:random,rate=4/s,seed=S,max=K"));
+                            "kill:random,rate=4/s,seed=S,max=K  head,at=1s"));
   app.add_flag("--detach", whole.detach, "run in the background: prints the job's id and returns (holdfast ps, attach, logs, kill)");
   app.add_option("--output-limit", whole.output_limit, "of its output, with --detach, so much is kept (default 64M), and the oldest dropped");
   app.add_option("--report", whole.report, "write a report of failures and recoveries as JSON");
@@ -240,6 +240,10 @@ std::expected<Program, UsageError> make_program(const Section& section, const Wh
 std::expected<void, UsageError> fill_background(const Whole& whole, bool placed, RunOptions& out) {
   out.detach = whole.detach;
   if (whole.detach && placed) return usage("--detach: the ranks are srun's tasks, which end with it; it is for holdfast run");
+  const bool head_dies = std::ranges::any_of(out.job.injections, [](const Injection& injection) {
+    return injection.kind == Injection::Kind::head || injection.kind == Injection::Kind::head_random;
+  });
+  if (whole.detach && head_dies) return usage("--inject head: not with --detach, whose head is no terminal's; to see it die, kill its process");
   if (whole.output_limit.empty()) return {};
   if (!whole.detach) return usage("--output-limit: only the output of a job with --detach is kept");
   Result<std::uint64_t> size = parse_size(whole.output_limit);
@@ -327,7 +331,8 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
       return usage(parsed.error().text);
   }
   for (Injection& injection : job.injections) {
-    const bool random = injection.kind == Injection::Kind::random || injection.kind == Injection::Kind::node_random;
+    const bool random = injection.kind == Injection::Kind::random || injection.kind == Injection::Kind::node_random ||
+                        injection.kind == Injection::Kind::head_random;
     if (random && !injection.seed_given) injection.seed = randombytes_random();
   }
   return {};
