@@ -7,9 +7,10 @@ namespace hf::fuzz {
 
 Octets sample(Random& random) {
   static const char* const words[] = {"kill:rank=1,at=1.5s", "kill:rank=0,call=7", "kill:rank=1,point=send:3",
-                                      "kill:random,rate=4/s,seed=1,max=5", "kill:rank=1,at=3ms", "kill:random,rate=0.5/s"};
+                                      "kill:random,rate=4/s,seed=1,max=5", "kill:rank=1,at=3ms", "kill:random,rate=0.5/s",
+                                      "head,at=1s", "head:random,rate=2/s,seed=3"};
   std::string text;
-  for (std::uint64_t i = random() % 4; i > 0; --i) text += std::string(words[random() % 6]) + (i > 1 ? ";" : "");
+  for (std::uint64_t i = random() % 4; i > 0; --i) text += std::string(words[random() % std::size(words)]) + (i > 1 ? ";" : "");
   Bytes bytes = bytes_of(text);
   return {bytes.begin(), bytes.end()};
 }

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "daemon/detach.hpp"
 #include "daemon/report.hpp"
 #include "daemon/unprotected.hpp"
 #include "os/clock.hpp"
@@ -20,16 +21,19 @@
 
 namespace hf::daemon {
 
-Head::Head(RunOptions options)
+Head::Head(RunOptions options, std::unique_ptr<Background> background)
     : options_(std::move(options)),
       job_(options_.job),
+      background_(std::move(background)),
       output_(
           loop_, job_.rank_count(), options_.label,
           [this](int rank, std::uint64_t bytes) {
             if (AgentState& state = states_[static_cast<std::size_t>(agent_of(rank))]; state.gone) return;
             agents_.send(agent_of(rank), ControlKind::output_taken, OutputTaken{bytes});
           },
-          [this] { end(128 + SIGPIPE, 0); }),
+          background_ ? background_->sink(KeptStream::out)
+                      : std::make_unique<OutputWriter>(loop_, STDOUT_FILENO, [this] { end(128 + SIGPIPE, 0); }),
+          background_ ? background_->sink(KeptStream::error) : std::make_unique<OutputWriter>(loop_, STDERR_FILENO, [] {})),
       input_(loop_, [this](Bytes bytes) { give_input(bytes); }),
       agents_(loop_, options_.hosts, options_.launch,
               {[this](int node) { on_agent_joined(node); },
@@ -40,7 +44,7 @@ Head::Head(RunOptions options)
       kills_(loop_, job_.injections, job_.rank_count(),
              {[this](int rank) { agents_.send(agent_of(rank), ControlKind::kill_rank, RankOnly{rank}); },
               [this](int node) { return strike(node, 0); }, [this](int node, std::int64_t for_ns) { return strike(node, for_ns); },
-              [this] { return agents_with_ranks(); }}),
+              [this] { return agents_with_ranks(); }, [] { ::raise(SIGKILL); }}),
       watching_(loop_, job_, [this] { agents_.send_all_bytes(ControlKind::ask_sample, {}); }),
       nodes_(static_cast<std::size_t>(job_.agent_count())),
       machines_(nodes_.size()),
@@ -63,6 +67,9 @@ void Head::greet() {
     }
     if (injection.kind == Injection::Kind::node_random && !injection.seed_given) {
       output_.say(fmt::format("node:random uses seed={}", injection.seed));
+    }
+    if (injection.kind == Injection::Kind::head_random && !injection.seed_given) {
+      output_.say(fmt::format("head:random uses seed={}", injection.seed));
     }
   }
   if (!options_.verbose && job_.node_count == 1) return;
@@ -166,7 +173,7 @@ void Head::on_frame(int node, ControlKind kind, Bytes payload) {
     case ControlKind::input_taken:
       if (OutputTaken taken; read_struct(payload, taken)) {
         input_taken_ += taken.bytes;
-        input_.on_taken(taken.bytes);
+        on_input_taken(taken.bytes);
       }
       return;
     case ControlKind::held:
@@ -227,6 +234,7 @@ void Head::on_rank_event(const Event& event, Bytes text) {
   switch (event.kind) {
     case EventKind::started:
       if (event.incarnation > 0) output_.on_started(event.rank);
+      if (background_ && all_started()) background_->on_started();
       if (event.incarnation > 0 && rank_unprotected_[rank]) return on_unprotected_death(event.rank);
       return publish(event, wire::RankState::running, 0);
     case EventKind::joined:
@@ -318,6 +326,7 @@ void Head::end(int exit_code, std::uint32_t grace) {
   if (!exit_code_) exit_code_ = exit_code;
   ending_ = true;
   input_.stop();
+  if (clients_) clients_->input().close();
   kills_.stop();
   watching_.stop();
   loop_.cancel(beat_);
@@ -357,6 +366,7 @@ int Head::finish() {
   os::end_all_children();
   if (!options_.report_path.empty()) write_file(options_.report_path, report_json(timeline_, job_));
   if (!options_.trace_path.empty()) write_file(options_.trace_path, trace_json(timeline_, job_));
+  keep_end();
   clients_->close();
   return exit_code_.value_or(1);
 }
@@ -386,6 +396,7 @@ int run_main(const std::vector<std::string>& arguments) {
     fmt::print("{}", options->answer);
     return 0;
   }
+  if (options->detach) return run_in_background(std::move(*options));
   Head head(std::move(*options));
   return head.run();
 }

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "daemon/agent_link.hpp"
+#include "daemon/background.hpp"
 #include "daemon/input_reader.hpp"
 #include "daemon/job_clients.hpp"
 #include "daemon/job_output.hpp"
@@ -17,7 +18,7 @@ namespace hf::daemon {
 
 class Head {
  public:
-  explicit Head(RunOptions options);
+  explicit Head(RunOptions options, std::unique_ptr<Background> background = nullptr);  // null: with this process's stdin and output
   int run();  // an exit code
 
  private:
@@ -42,6 +43,11 @@ class Head {
   // ---- head_clients.cpp: other commands of the user
   void open_door();
   Json status() const;
+  Json record() const;
+  bool all_started() const;
+  void start_input();
+  void on_input_taken(std::uint64_t bytes);
+  void keep_end();
 
   // ---- head_nodes.cpp: agents that come, go silent and are lost, and who has whose determinants
   struct Hosting {
@@ -91,6 +97,7 @@ class Head {
   RunOptions options_;
   Job& job_;
   os::EventLoop loop_;
+  std::unique_ptr<Background> background_;
   os::UniqueFd signals_;
   JobOutput output_;
   InputReader input_;

@@ -51,7 +51,7 @@ void Head::start_agents() {
   if (job_.keeps_events()) {
     for (int agent = 0; agent < job_.node_count; ++agent) give_holder(agent, -1);
   }
-  input_.start();
+  start_input();
   watching_.start();
   for (AgentState& state : states_) state.heard = os::now();
   last_beat_ = os::now();

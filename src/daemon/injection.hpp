@@ -9,6 +9,8 @@
 //   node:N,at=1s               SIGKILL to agent N and its ranks
 //   node:random,rate=0.2/s,seed=S,max=K   the same to agents that have ranks, chosen as above
 //   pause:node=N,at=1s,for=3s  agent N and its ranks are stopped, and continued after that time
+//   head,at=1s                 SIGKILL to the head, which ends the job
+//   head:random,rate=0.2/s,seed=S   the same at a random time
 // Several are separated by ';'.
 #pragma once
 #include <cstdint>
@@ -22,7 +24,7 @@
 namespace hf::daemon {
 
 struct Injection {
-  enum class Kind : std::uint32_t { at_time, at_call, at_point, random, node, node_random, pause } kind = Kind::at_time;
+  enum class Kind : std::uint32_t { at_time, at_call, at_point, random, node, node_random, pause, head, head_random } kind = Kind::at_time;
   int rank = 0;
   int node = 0;
   std::int64_t for_ns = 0;

@@ -13,7 +13,8 @@ using Kind = Injection::Kind;
 namespace {
 
 bool has_time(const Injection& injection) {
-  return injection.kind == Kind::at_time || injection.kind == Kind::node || injection.kind == Kind::pause;
+  return injection.kind == Kind::at_time || injection.kind == Kind::node || injection.kind == Kind::pause ||
+         injection.kind == Kind::head;
 }
 
 }  // namespace
@@ -25,6 +26,9 @@ void KillPlan::start(Instant zero) {
       randoms_.push_back({RandomKills(injection), injection.kind == Kind::node_random});
       arm(randoms_.back());
     }
+    if (injection.kind == Kind::head_random) {
+      timers_.push_back(loop_.at(os::later(zero, RandomKills(injection).next_at_ns()), [this] { handlers_.kill_head(); }));
+    }
     if (!has_time(injection)) continue;
     timers_.push_back(loop_.at(os::later(zero, injection.at_ns), [this, &injection] {
       if (!stopped_ && carry_out(injection)) done_.push_back(&injection);
@@ -33,6 +37,7 @@ void KillPlan::start(Instant zero) {
 }
 
 bool KillPlan::carry_out(const Injection& injection) {
+  if (injection.kind == Kind::head) handlers_.kill_head();
   if (injection.kind == Kind::node) return handlers_.kill_node(injection.node);
   if (injection.kind == Kind::pause) return handlers_.pause_node(injection.node, injection.for_ns);
   if (!running_[static_cast<std::size_t>(injection.rank)]) return false;
@@ -75,6 +80,10 @@ std::vector<std::string> KillPlan::not_carried_out() const {
   std::vector<std::string> out;
   for (const Injection& injection : injections_) {
     if (!has_time(injection) || std::ranges::find(done_, &injection) != done_.end()) continue;
+    if (injection.kind == Kind::head) {
+      out.push_back(fmt::format("head,at={}s was not carried out: the job ended before", static_cast<double>(injection.at_ns) / 1e9));
+      continue;
+    }
     const bool rank = injection.kind == Kind::at_time;
     out.push_back(
         fmt::format("{}{},at={}s was not carried out: the {} was not running then (times count from "

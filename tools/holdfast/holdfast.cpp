@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/agent.hpp"
+#include "daemon/client_commands.hpp"
 #include "daemon/exec.hpp"
 #include "daemon/head.hpp"
 #include "daemon/watch/saved_report.hpp"
@@ -34,15 +35,23 @@ int main(int count, char** values) {
   if (command == "top") return hf::daemon::top_main({arguments.begin() + 1, arguments.end()});
   if (command == "report") return hf::daemon::report_main({arguments.begin() + 1, arguments.end()});
   if (command == "exec") return hf::daemon::exec_main({arguments.begin() + 1, arguments.end()});
+  if (command == "ps") return hf::daemon::ps_main({arguments.begin() + 1, arguments.end()});
+  if (command == "attach") return hf::daemon::attach_main({arguments.begin() + 1, arguments.end()});
+  if (command == "logs") return hf::daemon::logs_main({arguments.begin() + 1, arguments.end()});
+  if (command == "kill") return hf::daemon::kill_main({arguments.begin() + 1, arguments.end()});
   if (command == "agent") return hf::daemon::agent_main({arguments.begin() + 1, arguments.end()});
   if (command == "--version" || command == "-V") return hf::daemon::run_main({"--version"});
   if (command == "--help" || command == "-h") {
     fmt::print(
         "holdfast run [options] program [arguments] [: [options] program ...]\n"
         "holdfast run --help   options\n"
-        "holdfast top [JOB]     the ranks of a running job, live\n"
-        "holdfast report FILE   what a report says\n"
         "srun --mpi=pmi2 -n 4 holdfast exec [options] program [arguments]   in Slurm, without holdfast run\n"
+        "holdfast ps [-a]        your jobs: those that run, and with -a those of --detach that have ended\n"
+        "holdfast attach [JOB]   output and input of a job of holdfast run --detach\n"
+        "holdfast logs [JOB]     its output, also when it has ended\n"
+        "holdfast kill [JOB]     ends a job\n"
+        "holdfast top [JOB]      the ranks of a running job, live\n"
+        "holdfast report FILE    what a report of holdfast run --report says\n"
         "holdfast --version\n");
     return 0;
   }

@@ -70,6 +70,9 @@ Result<os::UniqueFd> connect_or_remove(int directory, const std::string& path, c
     if (os::peer_user(connection->get()) == ::geteuid()) return std::move(*connection);
     return fail("");
   }
+  if (connection.error() == os::Unreached::other) {
+    return fail(fmt::format("job {} does not answer: its head is stopped, or very busy", id));
+  }
   if (connection.error() == os::Unreached::nobody_listens && ::unlinkat(directory, id.c_str(), 0) == 0) {
     remove_directory_if_empty(path + "/" + id);
   }
@@ -143,7 +146,9 @@ Result<std::vector<RunningJob>> find_running_jobs() {
     for (const std::string& name : names) {
       if (name.starts_with('.')) remove_if_old(directory, name);
       if (!is_job_id(name)) continue;
-      if (auto connection = connect_or_remove(directory, path, name)) out.push_back({name, std::move(*connection)});
+      auto connection = connect_or_remove(directory, path, name);
+      if (connection) out.push_back({name, std::move(*connection)});
+      else if (!connection.error().text.empty()) out.push_back({name, {}});
     }
   });
   if (!looked) return std::unexpected(looked.error());
@@ -154,7 +159,7 @@ Result<os::UniqueFd> connect_job(const std::string& id) {
   Result<os::UniqueFd> out = fail("");
   if (!is_job_id(id)) return out;
   Result<> looked = for_each_directory([&](int directory, const std::string& path) {
-    if (!out) out = connect_or_remove(directory, path, id);
+    if (!out && out.error().text.empty()) out = connect_or_remove(directory, path, id);
   });
   if (!looked) return std::unexpected(looked.error());
   return out;

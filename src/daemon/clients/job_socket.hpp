@@ -36,7 +36,7 @@ class JobSocket {
 
 struct RunningJob {
   std::string id;
-  os::UniqueFd connection;
+  os::UniqueFd connection;  // none when the head does not accept, as one that is stopped
 };
 // All jobs of the user whose heads listen. Names of heads that were killed are removed. An error: a directory is not the user's alone.
 Result<std::vector<RunningJob>> find_running_jobs();

@@ -5,14 +5,12 @@
 #include <cstring>
 #include <memory>
 
+#include "daemon/client_app.hpp"
 #include "daemon/watch/saved_report.hpp"
 
 namespace hf::daemon {
 namespace {
 
-constexpr const char* usage =
-    "holdfast report [--all] FILE   what a report of 'holdfast run --report FILE' says\n"
-    "  --all   all ranks, failures and notes, not the first 32\n";
 constexpr std::size_t file_bytes_max = 256u << 20;
 
 Result<std::string> read_file(const std::string& path) {
@@ -28,32 +26,22 @@ Result<std::string> read_file(const std::string& path) {
   return text;
 }
 
-int refuse(const std::string& text) {
-  fmt::print(stderr, "holdfast: {}\n", text);
-  return 2;
-}
-
 }  // namespace
 
 int report_main(const std::vector<std::string>& arguments) {
+  CLI::App app("What a report says that 'holdfast run --report FILE' has written.", "holdfast report");
   bool all = false;
   std::string path;
-  for (const std::string& word : arguments) {
-    if (word == "--help" || word == "-h") return fmt::print("{}", usage), 0;
-    if (word == "--all") all = true;
-    else if (word.starts_with("-") && word.size() > 1) return refuse(fmt::format("unknown option {} (see holdfast report --help)", word));
-    else if (!path.empty()) return refuse("holdfast report takes one file");
-    else path = word;
-  }
-  if (path.empty()) return refuse("which report? (holdfast report FILE, as 'holdfast run --report FILE' writes it)");
+  app.add_flag("--all", all, fmt::format("all ranks, failures and notes, not the first {}", report_rows_max));
+  app.add_option("file", path, "the report")->required();
+  if (auto code = parse_client(app, arguments)) return *code;
   Result<std::string> text = read_file(path);
-  if (!text) return refuse(fmt::format("cannot read {}: {}", path, text.error().text));
+  if (!text) return complain(app, fmt::format("cannot read {}: {}", path, text.error().text)), 2;
   Result<SavedReport> report = read_report(*text);
-  if (!report) return refuse(fmt::format("{} is no report of 'holdfast run --report': {}", path, report.error().text));
+  if (!report) return complain(app, fmt::format("{} is no report of 'holdfast run --report': {}", path, report.error().text)), 2;
   const std::string out = format_report(*report, all);
   if (std::fwrite(out.data(), 1, out.size(), stdout) == out.size() && std::fflush(stdout) == 0) return 0;
-  fmt::print(stderr, "holdfast: cannot write: {}\n", std::strerror(errno));
-  return 1;
+  return complain(app, fmt::format("cannot write: {}", std::strerror(errno)));
 }
 
 }  // namespace hf::daemon

@@ -5,13 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "daemon/clients/job_client.hpp"
-#include "daemon/clients/job_socket.hpp"
+#include "daemon/client_app.hpp"
+#include "daemon/job_names.hpp"
 #include "daemon/watch/screen.hpp"
 #include "daemon/watch/top_view.hpp"
 #include "daemon/watch/watch_answer.hpp"
@@ -20,47 +19,7 @@
 namespace hf::daemon {
 namespace {
 
-constexpr const char* usage =
-    "holdfast top [--once] [-d SECONDS] [-s ORDER] [JOB]   the ranks of a running job: what they do, send and wait for\n"
-    "  --once       print one table and end; so it is where there is no terminal\n"
-    "  -d SECONDS   how often to look (1)\n"
-    "  -s ORDER     rank, node, state, restarts, sent, received, log or waits\n"
-    "Keys: q quits, s takes the next order, arrows and page keys scroll. JOB: its id, or how that begins; not needed for the only one.\n";
 constexpr std::int64_t rates_within_ns = 5 * os::second_ns;  // --once waits so long for two samples of every node
-
-struct TopOptions {
-  bool once = false, help = false;
-  std::string job;
-  WatchRequest request;
-};
-
-Result<TopOptions> parse(const std::vector<std::string>& words) {
-  TopOptions out;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word == "--once") out.once = true;
-    else if (word == "--help" || word == "-h") out.help = true;
-    else if (word == "-d" || word == "-s") {
-      if (++i == words.size()) return fail(fmt::format("option {} needs a value", word));
-      const std::string& value = words[i];
-      if (word == "-s") {
-        const auto found = std::ranges::find(rank_orders, value);
-        if (found == rank_orders.end()) return fail(fmt::format("-s {}: one of {}", value, fmt::join(rank_orders, ", ")));
-        out.request.order = static_cast<RankOrder>(found - rank_orders.begin());
-        continue;
-      }
-      double seconds = 0;
-      const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), seconds);
-      if (code != std::errc() || end != value.data() + value.size() || !(seconds >= 0.1 && seconds <= 60)) {
-        return fail(fmt::format("-d {}: seconds, from 0.1 to 60", value));
-      }
-      out.request.period_ms = static_cast<std::int64_t>(seconds * 1000);
-    } else if (word.starts_with("-")) return fail(fmt::format("unknown option {} (see holdfast top --help)", word));
-    else if (!out.job.empty()) return fail("holdfast top takes one job");
-    else out.job = word;
-  }
-  return out;
-}
 
 Result<TopView> ask(JobClient& client, const WatchRequest& request) {
   Result<Json> answer = client.ask(watch_request(request));
@@ -68,13 +27,8 @@ Result<TopView> ask(JobClient& client, const WatchRequest& request) {
   return read_top(*answer);
 }
 
-int complain(const std::string& text, int code = 1) {
-  fmt::print(stderr, "holdfast: {}\n", text);
-  return code;
-}
-
 // All ranks, once there are rates of all.
-int print_once(JobClient& client, WatchRequest request) {
+int print_once(const CLI::App& app, JobClient& client, WatchRequest request) {
   request.count = INT32_MAX;
   request.period_ms = std::min<std::int64_t>(request.period_ms, 500);
   const Instant since = os::now();
@@ -83,11 +37,11 @@ int print_once(JobClient& client, WatchRequest request) {
     ::usleep(50'000);
     view = ask(client, request);
   }
-  if (!view) return complain(view.error().text);
+  if (!view) return complain(app, view.error().text);
   for (const std::string& line : top_head(*view)) fmt::print("{}\n", line);
   fmt::print("\n{}\n", top_columns());
   for (const TopRow& row : view->rows) fmt::print("{}\n", top_line(row));
-  return std::fflush(stdout) == 0 ? 0 : complain(fmt::format("cannot write: {}", std::strerror(errno)));
+  return std::fflush(stdout) == 0 ? 0 : complain(app, fmt::format("cannot write: {}", std::strerror(errno)));
 }
 
 // The table as it is scrolled; only the rows that are seen are asked for.
@@ -140,9 +94,9 @@ class Table {
   int ranks_ = 0;
 };
 
-int show_live(JobClient& client, const WatchRequest& request) {
+int show_live(const CLI::App& app, JobClient& client, const WatchRequest& request) {
   Result<std::unique_ptr<Screen>> screen = Screen::open();
-  if (!screen) return complain(screen.error().text);
+  if (!screen) return complain(app, screen.error().text);
   Table table(**screen, client, request);
   int code = 0;
   std::string last_words;
@@ -160,32 +114,32 @@ int show_live(JobClient& client, const WatchRequest& request) {
     table.on_key(key);
   }
   screen->reset();  // before anything is written
-  return last_words.empty() ? code : complain(last_words, code);
-}
-
-Result<os::UniqueFd> find_job(const std::string& wanted) {
-  auto jobs = find_running_jobs();
-  if (!jobs) return std::unexpected(jobs.error());
-  std::erase_if(*jobs, [&](const RunningJob& job) { return !job.id.starts_with(wanted); });
-  if (jobs->size() == 1) return std::move(jobs->front().connection);
-  if (jobs->empty() && wanted.empty()) return fail("no job of yours is running");
-  if (jobs->empty()) return fail(fmt::format("no job of yours that is running begins with {}", wanted));
-  std::vector<std::string> ids;
-  for (const RunningJob& job : *jobs) ids.push_back(job.id);
-  return fail(fmt::format("which job? {}", fmt::join(ids, " ")));
+  if (!last_words.empty()) complain(app, last_words);
+  return code;
 }
 
 }  // namespace
 
 int top_main(const std::vector<std::string>& arguments) {
-  Result<TopOptions> options = parse(arguments);
-  if (!options) return complain(options.error().text, 2);
-  if (options->help) return fmt::print("{}", usage), 0;
-  Result<os::UniqueFd> connection = find_job(options->job);
-  if (!connection) return complain(connection.error().text, 2);
-  JobClient client(std::move(*connection));
-  if (options->once || ::isatty(STDOUT_FILENO) == 0 || ::isatty(STDIN_FILENO) == 0) return print_once(client, options->request);
-  return show_live(client, options->request);
+  CLI::App app("The ranks of a running job: where they are, what they send, what they wait for.", "holdfast top");
+  app.footer("Keys: q quits, s takes the next order, arrows and page keys scroll.");
+  bool once = false;
+  double seconds = 1;
+  std::string order = "rank", wanted;
+  app.add_flag("--once", once, "print one table and end; so it is where there is no terminal");
+  app.add_option("-d,--delay", seconds, "how often to look, in seconds (default 1)")->check(CLI::Range(0.1, 60.0));
+  app.add_option("-s,--sort", order, fmt::format("{} (default rank)", fmt::join(rank_orders, ", ")));
+  app.add_option("job", wanted, "its id, or how that begins; not needed for the only one");
+  if (auto code = parse_client(app, arguments)) return *code;
+  const auto found = std::ranges::find(rank_orders, order);
+  if (found == rank_orders.end()) return complain(app, fmt::format("--sort {}: one of {}", order, fmt::join(rank_orders, ", "))), 2;
+  Result<ChosenJob> job = choose_running(wanted);
+  if (!job) return complain(app, job.error().text);
+  WatchRequest request;
+  request.order = static_cast<RankOrder>(found - rank_orders.begin());
+  request.period_ms = static_cast<std::int64_t>(seconds * 1000);
+  if (once || ::isatty(STDOUT_FILENO) == 0 || ::isatty(STDIN_FILENO) == 0) return print_once(app, *job->client, request);
+  return show_live(app, *job->client, request);
 }
 
 }  // namespace hf::daemon
