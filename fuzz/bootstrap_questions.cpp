@@ -19,7 +19,6 @@ struct Owner : daemon::BootstrapOwner {
   Result<> may_join(int rank, pid_t) override { return is_local(rank) ? Result<>() : fail("it is not of this node"); }
   void on_joined(int rank, pid_t) override { HF_CHECK(is_local(rank)); }
   wire::Welcome welcome(int rank) override { return {.rank = rank, .rank_count = job_ranks}; }
-  std::vector<wire::NodeEntry> nodes() override { return {{}}; }
   std::vector<wire::RankEntry> ranks() override { return std::vector<wire::RankEntry>(job_ranks); }
   std::vector<wire::CollectiveRule> rules;
   const std::vector<wire::CollectiveRule>& collective_rules() override { return rules; }

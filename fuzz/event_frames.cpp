@@ -24,7 +24,6 @@ struct Owner : daemon::EventKeeper::Owner {
   void on_holder_lost(Generation, const std::string&) override {}
   void on_fenced(Rank rank) override { HF_CHECK(rank.value < ranks); }
   void on_damaged(Rank) override { HF_CHECK(false); }
-  void on_stranger(const std::string&) override { HF_CHECK(false); }
 };
 
 struct Frame {
@@ -87,7 +86,7 @@ void take(Bytes input) {
   };
   daemon::ControlDoor door(
       loop, key,
-      [&](int, daemon::ChannelPtr channel) {
+      [&](const daemon::Visitor&, daemon::ChannelPtr channel) {
         channel->set_handlers([](ControlKind, Bytes) {}, [] {});
         say_all(*channel);
         guests.push_back(std::move(channel));
@@ -95,14 +94,18 @@ void take(Bytes input) {
       [] { HF_CHECK(false); });
   HF_CHECK(door.open(loopback));
   Owner owner;
-  daemon::EventKeeper keeper(loop, key, 0, memory_bytes, owner);
-  HF_CHECK(keeper.open(loopback));
-  keeper.add_agent(1, {loopback, 0, door.port()});
+  daemon::EventKeeper keeper(loop, key, NodeId(0), memory_bytes, owner);
+  daemon::ControlDoor own_door(
+      loop, key, [&](const daemon::Visitor& visitor, daemon::ChannelPtr channel) { keeper.on_guest(visitor.node.value, std::move(channel)); },
+      [] { HF_CHECK(false); });
+  HF_CHECK(own_door.open(loopback));
+  keeper.set_address(1, {loopback, door.port()});
   for (int rank = 0; rank < ranks / 2; ++rank) keeper.add_rank(Rank{rank}, Term{0}, {});
   keeper.set_holder(1, Generation{1}, -1);
   bool found = false;
   keeper.fetch({{Rank{2}, Term{1}}, {Rank{3}, Term{1}}}, {1}, [&](auto, const std::string&) { HF_CHECK(!std::exchange(found, true)); });
-  daemon::ControlVisit visit(loop, key, 1, loopback, keeper.port(), {[&] { say_all(visit.channel()); }, [](ControlKind, Bytes) {}, [] {}});
+  daemon::ControlVisit visit(loop, key, NodeId(1), daemon::Purpose::events, daemon::Address{loopback, own_door.port()},
+                             {[&] { say_all(visit.channel()); }, [](ControlKind, Bytes) {}, [] {}});
   loop.at(os::later(os::now(), 2 * os::millisecond_ns), [&] { loop.stop(); });
   loop.run();
 }

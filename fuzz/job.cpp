@@ -51,7 +51,7 @@ Octets sample(Random& random) {
     default: {
       daemon::Adoption adoption;
       for (std::uint64_t i = random() % 4 + 1; i > 0; --i) adoption.ranks.push_back({static_cast<std::int32_t>(random() % ranks), 22, 1});
-      for (std::uint64_t i = random() % 3; i > 0; --i) adoption.places.push_back(static_cast<int>(random() % agents));
+      for (std::uint64_t i = random() % 3; i > 0; --i) adoption.places.push_back({static_cast<std::int32_t>(random() % agents), {}});
       encode(adoption, out);
     }
   }
@@ -70,7 +70,7 @@ void take(Bytes input) {
     if (decode(input, job)) check(job);
   } else if (daemon::Adoption adoption; decode(input, ranks, agents, adoption)) {
     HF_CHECK(std::ssize(adoption.ranks) == adoption.head.rank_count && std::ssize(adoption.ranks) <= ranks);
-    for (int place : adoption.places) HF_CHECK(place >= 0 && place < agents);
+    for (const daemon::AgentAddress& place : adoption.places) HF_CHECK(place.node >= 0 && place.node < agents);
   }
 }
 

@@ -5,7 +5,8 @@ set -eu
 cd "$(dirname "$0")/.."
 
 packages="cmake ninja-build g++ make pkg-config libgtest-dev libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev
-libxxhash-dev libsodium-dev libhwloc-dev python3-venv python3-dev ca-certificates valgrind binutils"
+libxxhash-dev libsodium-dev libhwloc-dev prometheus-cpp-dev libmicrohttpd-dev libncurses-dev
+python3-venv python3-dev ca-certificates valgrind binutils"
 # Daemons that tests start by themselves; without them those tests are skipped. Not where their installation would start them for good.
 if [ "$(id -u)" -eq 0 ] && [ ! -d /run/systemd/system ]; then
   packages="$packages openssh-client openssh-server slurm-wlm munge iproute2"

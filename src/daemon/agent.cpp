@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "daemon/job_clients.hpp"
 #include "daemon/message_ways.hpp"
 #include "os/clock.hpp"
 #include "os/process.hpp"
@@ -96,6 +97,8 @@ void Agent::on_message(ControlKind kind, Bytes payload) {
       return on_cut(payload);
     case ControlKind::adopt:
       return on_adopt(payload);
+    case ControlKind::ask_sample:
+      return send_sample();
     case ControlKind::forget_events:
       if (EventsName name; keeper_ && read_struct(payload, name)) keeper_->forget(Rank{name.rank}, Term{name.term});
       return;
@@ -357,7 +360,9 @@ int agent_main(const std::vector<std::string>& arguments) {
     ::signal(SIGTERM, SIG_IGN);  // the head hears of it too, and decides
   }
   Agent agent(ticket);
-  return agent.run(true);
+  const int code = agent.run(true);
+  remove_name_of_dead_head();
+  return code;
 }
 
 }  // namespace hf::daemon

@@ -84,6 +84,9 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void pass_all_output(LocalRank& rank);
   void tell_exited(LocalRank& rank);
 
+  // ---- agent_watch.cpp: what those see who watch the job
+  void send_sample();
+
   // ---- agent_nodes.cpp: ranks taken over from a lost agent; EventKeeper::Owner
   void on_strike(std::int64_t pause_ns);
   void on_holder(Bytes payload);

@@ -6,6 +6,7 @@
 
 #include "core/membership/options.hpp"
 #include "core/tree/options.hpp"
+#include "segment/control.hpp"
 #include "wire/bootstrap.hpp"
 
 namespace hf::daemon {
@@ -60,6 +61,22 @@ enum class ControlKind : std::uint32_t {
   events_content,  // EventsContent, then bytes; several in a row
   events_refused,  // EventsName: there is a newer term
   events_full,     // no room for more
+  // Somebody watches the job (watch/job_watch.hpp):
+  ask_sample,  // head -> agent, about once a second
+  sample,      // agent -> head: SampleHead, then RankSample of each of its ranks that has joined
+};
+
+struct SampleHead {
+  std::int64_t time_ns = 0;  // of the agent's monotonic clock
+};
+// What stands in the control segment of a rank's newest incarnation, and how large the logs of all of them are.
+struct RankSample {
+  std::int32_t rank = 0;
+  std::uint32_t incarnation = 0;
+  std::uint64_t call = 0;     // number of the MPI call last begun
+  std::uint64_t waiting = 0;  // segment/waiting.hpp, by the clock of SampleHead
+  std::uint64_t log_memory_bytes = 0, log_disk_bytes = 0;
+  segment::Counters counters{};
 };
 
 struct Address {

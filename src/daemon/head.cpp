@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "daemon/detach.hpp"
 #include "daemon/report.hpp"
 #include "daemon/unprotected.hpp"
 #include "os/clock.hpp"
@@ -20,16 +21,19 @@
 
 namespace hf::daemon {
 
-Head::Head(RunOptions options)
+Head::Head(RunOptions options, std::unique_ptr<Background> background)
     : options_(std::move(options)),
       job_(options_.job),
+      background_(std::move(background)),
       output_(
           loop_, job_.rank_count(), options_.label,
           [this](int rank, std::uint64_t bytes) {
             if (AgentState& state = states_[static_cast<std::size_t>(agent_of(rank))]; state.gone) return;
             agents_.send(agent_of(rank), ControlKind::output_taken, OutputTaken{bytes});
           },
-          [this] { end(128 + SIGPIPE, 0); }),
+          background_ ? background_->sink(KeptStream::out)
+                      : std::make_unique<OutputWriter>(loop_, STDOUT_FILENO, [this] { end(128 + SIGPIPE, 0); }),
+          background_ ? background_->sink(KeptStream::error) : std::make_unique<OutputWriter>(loop_, STDERR_FILENO, [] {})),
       input_(loop_, [this](Bytes bytes) { give_input(bytes); }),
       agents_(loop_, options_.hosts, options_.launch, options_.tree,
               {[this] { on_all_joined(); },
@@ -40,7 +44,9 @@ Head::Head(RunOptions options)
       kills_(loop_, job_.injections, job_.rank_count(),
              {[this](int rank) { agents_.send(agent_of(rank), ControlKind::kill_rank, RankOnly{rank}); },
               [this](int node) { return strike(node, 0); }, [this](int node, std::int64_t for_ns) { return strike(node, for_ns); },
-              [this] { return agents_with_ranks(); }, [this](const Injection& injection) { return partition(injection); }}),
+              [this] { return agents_with_ranks(); }, [this](const Injection& injection) { return partition(injection); },
+              [] { ::raise(SIGKILL); }}),
+      watching_(loop_, job_, [this] { agents_.send_all_bytes(ControlKind::ask_sample, {}); }),
       logs_(static_cast<std::size_t>(job_.agent_count())),
       machines_(logs_.size()),
       rank_over_(static_cast<std::size_t>(job_.rank_count())),
@@ -62,6 +68,9 @@ void Head::greet() {
     }
     if (injection.kind == Injection::Kind::node_random && !injection.seed_given) {
       output_.say(fmt::format("node:random uses seed={}", injection.seed));
+    }
+    if (injection.kind == Injection::Kind::head_random && !injection.seed_given) {
+      output_.say(fmt::format("head:random uses seed={}", injection.seed));
     }
   }
   if (!options_.verbose && job_.node_count == 1) return;
@@ -88,12 +97,26 @@ int Head::run() {
   signals_ = std::move(*signals);
   loop_.add(signals_.get(), EPOLLIN, [this](std::uint32_t) { on_signals(); });
   greet();
-  if (Result<> started = agents_.start(); !started) {
+  open_door();
+  Result<> started = agents_.start();
+  if (started) started = serve_metrics();
+  if (!started) {
     output_.say(started.error().text);
     end(1, 0);
   }
   loop_.run();
   return finish();
+}
+
+Result<> Head::serve_metrics() {
+  if (!options_.metrics) return {};
+  Result<std::string> taken = watching_.serve_metrics(*options_.metrics);
+  if (!taken) {
+    return fail(fmt::format("--metrics {}:{}: {}; give another address or port", options_.metrics->host, options_.metrics->port,
+                            taken.error().text));
+  }
+  if (options_.verbose || options_.metrics->port == "0") output_.say(fmt::format("metrics at http://{}/metrics", *taken));
+  return {};
 }
 
 void Head::on_signals() {
@@ -105,12 +128,16 @@ void Head::on_signals() {
       child = true;
       continue;
     }
-    // The second time at once, and whoever does not read our output is not waited for.
-    if (interrupted_) output_.discard();
-    end(128 + signal, interrupted_ ? 0 : grace_ms);
-    interrupted_ = true;
+    interrupt(signal, false);
   }
   if (child) on_children();
+}
+
+// The second time at once, and whoever does not read our output is not waited for.
+void Head::interrupt(int signal, bool now) {
+  if (interrupted_) output_.discard();
+  end(128 + signal, interrupted_ || now ? 0 : grace_ms);
+  interrupted_ = true;
 }
 
 void Head::on_children() {
@@ -164,7 +191,7 @@ void Head::on_frame(int node, ControlKind kind, Bytes payload) {
     case ControlKind::input_taken:
       if (OutputTaken taken; read_struct(payload, taken)) {
         input_taken_ += taken.bytes;
-        input_.on_taken(taken.bytes);
+        on_input_taken(taken.bytes);
       }
       return;
     case ControlKind::held:
@@ -179,6 +206,8 @@ void Head::on_frame(int node, ControlKind kind, Bytes payload) {
       return on_adopt_failed(node, payload);
     case ControlKind::event:
       return on_event(node, payload);
+    case ControlKind::sample:
+      return watching_.on_sample(node, payload);
     case ControlKind::gone:
       return on_agent_gone(node);
     default:
@@ -217,6 +246,7 @@ void Head::on_event(int node, Bytes payload) {
     h.listens = {};
   }
   timeline_.on_event(event, payload);
+  watching_.on_event(node, event, payload);
   on_rank_event(event, payload);
 }
 
@@ -232,6 +262,7 @@ void Head::on_rank_event(const Event& event, Bytes text) {
   switch (event.kind) {
     case EventKind::started:
       if (event.incarnation > 0) output_.on_started(event.rank);
+      if (background_ && all_started()) background_->on_started();
       if (event.incarnation > 0 && rank_unprotected_[rank]) return on_unprotected_death(event.rank);
       if (!set_state(event, wire::RankState::running)) return;
       return event.incarnation > 0 ? publish(event.rank) : tell_watchers(event.rank);
@@ -344,7 +375,9 @@ void Head::end(int exit_code, std::uint32_t grace) {
   if (!exit_code_) exit_code_ = exit_code;
   ending_ = true;
   input_.stop();
+  if (clients_) clients_->input().close();
   kills_.stop();
+  watching_.stop();
   agents_.on_ending();
   if (agents_.all_joined()) agents_.send_all(ControlKind::end_job, EndJob{grace});
   // An agent that does not follow is ended with its ranks.
@@ -380,6 +413,8 @@ int Head::finish() {
   os::end_all_children();
   if (!options_.report_path.empty()) write_file(options_.report_path, report_json(timeline_, job_, options_.tree));
   if (!options_.trace_path.empty()) write_file(options_.trace_path, trace_json(timeline_, job_));
+  keep_end();
+  clients_->close();
   return exit_code_.value_or(1);
 }
 
@@ -408,6 +443,7 @@ int run_main(const std::vector<std::string>& arguments) {
     fmt::print("{}", options->answer);
     return 0;
   }
+  if (options->detach) return run_in_background(std::move(*options));
   Head head(std::move(*options));
   return head.run();
 }

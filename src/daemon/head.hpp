@@ -4,23 +4,27 @@
 #include <map>
 
 #include "daemon/agent_link.hpp"
+#include "daemon/background.hpp"
 #include "daemon/input_reader.hpp"
+#include "daemon/job_clients.hpp"
 #include "daemon/job_output.hpp"
 #include "daemon/kill_plan.hpp"
 #include "daemon/options.hpp"
 #include "daemon/rank_stdio.hpp"
 #include "daemon/timeline.hpp"
+#include "daemon/watch/watching.hpp"
 
 namespace hf::daemon {
 
 class Head {
  public:
-  explicit Head(RunOptions options);
+  explicit Head(RunOptions options, std::unique_ptr<Background> background = nullptr);  // null: with this process's stdin and output
   int run();  // an exit code
 
  private:
   void greet();
   void on_signals();
+  void interrupt(int signal, bool now);
   void on_children();
   void on_all_joined();
   void on_agent_lost(int node, std::uint32_t silent_ms);
@@ -39,6 +43,16 @@ class Head {
   void tell_watchers(int rank);
   void on_look_up(int node, Bytes payload);
   void give_input(Bytes bytes);
+  Result<> serve_metrics();
+
+  // ---- head_clients.cpp: other commands of the user
+  void open_door();
+  Json status() const;
+  Json record() const;
+  bool all_started() const;
+  void start_input();
+  void on_input_taken(std::uint64_t bytes);
+  void keep_end();
 
   // ---- head_nodes.cpp: agents that come, go silent and are lost, and who has whose determinants
   struct Hosting {
@@ -99,12 +113,15 @@ class Head {
   RunOptions options_;
   Job& job_;
   os::EventLoop loop_;
+  std::unique_ptr<Background> background_;
   os::UniqueFd signals_;
   JobOutput output_;
   InputReader input_;
   AgentLinks agents_;
   Timeline timeline_;
   KillPlan kills_;
+  Watching watching_;
+  std::unique_ptr<JobClients> clients_;
   std::vector<Address> logs_;          // where agents serve them
   std::vector<std::string> machines_;  // that the agents are on
   bool started_ = false;

@@ -71,7 +71,8 @@ void Head::start_if_ready() {
     for (int agent = 0; agent < job_.node_count; ++agent) give_holder(agent, -1);
   }
   agents_.on_started();
-  input_.start();
+  start_input();
+  watching_.start();
 }
 
 void Head::give_input(Bytes bytes) {
@@ -90,6 +91,7 @@ void Head::lose_agent(int agent, const std::string& why) {
   AgentState& lost = states_[static_cast<std::size_t>(agent)];
   if (std::exchange(lost.gone, true)) return;
   ++nodes_gone_;
+  watching_.on_node_lost(agent);
   std::vector<int> ranks = ranks_at(agent);
   if (ending_) {
     for (int rank : ranks) output_.on_over(rank);
@@ -237,6 +239,7 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
     h.log_base = h.incarnation - 1;
     h.group = adopt.group;
     h.moving = true;
+    watching_.on_moved(rank, to);
     adoption.ranks.push_back({rank, h.incarnation, ++h.term});
     if (h.place_lost) adopt.all_places = 0;
     for (int place : h.places) {

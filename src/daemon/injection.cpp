@@ -52,7 +52,7 @@ Result<Injection> parse_random(std::string_view spec, const Fields& fields) {
     }
     if (!good) return fail(fmt::format("--inject {}: '{}' is not understood", spec, key));
   }
-  if (out.rate_per_s == 0) return fail(fmt::format("--inject {}: kill:random needs a rate, as in rate=4/s", spec));
+  if (out.rate_per_s == 0) return fail(fmt::format("--inject {}: random needs a rate, as in rate=4/s", spec));
   return out;
 }
 
@@ -155,18 +155,8 @@ Result<Injection> parse_partition(std::string_view spec, std::string_view words,
                           spec, agent_count));
 }
 
-Result<Injection> parse_one(std::string_view spec, int rank_count, int agent_count) {
-  const std::string_view verb = spec.substr(0, spec.find(':') == std::string_view::npos ? 0 : spec.find(':') + 1);
-  if (verb == "partition:") return parse_partition(spec, spec.substr(verb.size()), agent_count);
-  if (verb != "kill:" && verb != "node:" && verb != "pause:") {
-    return fail(
-        fmt::format("--inject {}: only kill:..., node:..., pause:... and partition:... are known (kill:rank=R,at=T, kill:rank=R,call=N, "
-                    "kill:rank=R,point=NAME:N, kill:random,rate=R/s, node:N,at=T, node:random,rate=R/s, pause:node=N,at=T,for=T, "
-                    "partition:0,1|2,3,at=T,for=T)",
-                    spec));
-  }
+Result<Fields> split_fields(std::string_view spec, std::string_view rest) {
   Fields fields;
-  std::string_view rest = spec.substr(verb.size());
   while (!rest.empty()) {
     std::string_view field = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(field.size() + 1, rest.size()));
@@ -175,6 +165,38 @@ Result<Injection> parse_one(std::string_view spec, int rank_count, int agent_cou
     std::string value(equals == std::string_view::npos ? "" : field.substr(equals + 1));
     if (!fields.emplace(key, value).second) return fail(fmt::format("--inject {}: '{}' is given twice", spec, key));
   }
+  return fields;
+}
+
+// head,at=T and head:random,rate=R/s.
+Result<Injection> parse_head(std::string_view spec) {
+  Result<Fields> fields = split_fields(spec, spec.size() > 5 ? spec.substr(5) : "");
+  if (!fields) return std::unexpected(fields.error());
+  Injection out;
+  out.kind = Injection::Kind::head;
+  if (spec.starts_with("head,") && fields->size() == 1 && fields->contains("at") && parse_duration((*fields)["at"], out.at_ns)) return out;
+  if (!spec.starts_with("head:") || !fields->contains("random") || fields->contains("max")) {
+    return fail(fmt::format("--inject {}: give it as head,at=1s or head:random,rate=0.2/s", spec));
+  }
+  Result<Injection> random = parse_random(spec, *fields);
+  if (random) random->kind = Injection::Kind::head_random;
+  return random;
+}
+
+Result<Injection> parse_one(std::string_view spec, int rank_count, int agent_count) {
+  if (spec.starts_with("head")) return parse_head(spec);
+  const std::string_view verb = spec.substr(0, spec.find(':') == std::string_view::npos ? 0 : spec.find(':') + 1);
+  if (verb == "partition:") return parse_partition(spec, spec.substr(verb.size()), agent_count);
+  if (verb != "kill:" && verb != "node:" && verb != "pause:") {
+    return fail(
+        fmt::format("--inject {}: only kill:..., node:..., pause:..., partition:... and head are known (kill:rank=R,at=T, kill:rank=R,call=N, "
+                    "kill:rank=R,point=NAME:N, kill:random,rate=R/s, node:N,at=T, node:random,rate=R/s, pause:node=N,at=T,for=T, "
+                    "partition:0,1|2,3,at=T,for=T, head,at=T)",
+                    spec));
+  }
+  Result<Fields> split = split_fields(spec, spec.substr(verb.size()));
+  if (!split) return std::unexpected(split.error());
+  const Fields& fields = *split;
   using Kind = Injection::Kind;
   if (verb == "pause:") return parse_node(spec, fields, Kind::pause, agent_count);
   const bool random = fields.contains("random");
@@ -210,6 +232,7 @@ std::string words_of(const Injection& injection) {
   switch (injection.kind) {
     case Injection::Kind::node: return fmt::format("node:{},at={}s", injection.node, at_s);
     case Injection::Kind::pause: return fmt::format("pause:node={},at={}s", injection.node, at_s);
+    case Injection::Kind::head: return fmt::format("head,at={}s", at_s);
     case Injection::Kind::partition: break;
     default: return fmt::format("kill:rank={},at={}s", injection.rank, at_s);
   }

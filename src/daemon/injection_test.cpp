@@ -57,6 +57,21 @@ TEST(Injection, Words) {
   EXPECT_TRUE(out[4].seed_given);
 }
 
+TEST(Injection, OfTheHead) {
+  std::vector<Injection> out;
+  ASSERT_TRUE(parse_injections("head,at=1.5s;head:random,rate=0.5/s,seed=3;head:random,rate=2", 4, 3, out));
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_EQ(out[0].kind, Injection::Kind::head);
+  EXPECT_EQ(out[0].at_ns, 1'500'000'000);
+  EXPECT_EQ(out[1].kind, Injection::Kind::head_random);
+  EXPECT_EQ(out[1].seed, 3u);
+  EXPECT_FALSE(out[2].seed_given);
+  for (const char* bad : {"head", "head,", "head:", "headat=1s", "head,at=soon", "head,at=1s,for=2s", "head:at=1s", "head:random", "heads,at=1s",
+                          "head:random,rate=1,max=2", "head,random,rate=1", "head,at=1s,at=2s"}) {
+    EXPECT_FALSE(parse_injections(bad, 4, 3, out)) << bad;
+  }
+}
+
 TEST(Injection, RefusesWhatItDoesNotKnow) {
   for (const char* bad : {"drop:rank=1", "kill:rank=9,at=1s", "kill:rank=1", "kill:at=1s", "kill:rank=1,at=1s,call=2",
                           "kill:rank=1,at=soon", "kill:rank=1,call=0", "kill:rank=1,colour=red,at=1s", "kill:random",

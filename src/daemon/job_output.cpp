@@ -1,7 +1,6 @@
 #include "daemon/job_output.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "base/bytes.hpp"
 #include "os/clock.hpp"
@@ -9,12 +8,12 @@
 namespace hf::daemon {
 
 JobOutput::JobOutput(os::EventLoop& loop, int rank_count, bool label, std::function<void(int, std::uint64_t)> on_taken,
-                     std::function<void()> on_broken)
+                     std::unique_ptr<OutputSink> out, std::unique_ptr<OutputSink> error)
     : loop_(loop),
       label_(label),
       on_taken_(std::move(on_taken)),
-      out_(loop, STDOUT_FILENO, std::move(on_broken)),
-      error_(loop, STDERR_FILENO, [] {}),
+      out_(std::move(out)),
+      error_(std::move(error)),
       streams_(static_cast<std::size_t>(rank_count) * 2) {}
 
 void JobOutput::on_bytes(int rank, OutputStream kind, Bytes bytes) {
@@ -52,8 +51,8 @@ void JobOutput::pass_on(int rank, OutputStream kind, std::string bytes) {
     return;
   }
   if (label_) bytes = labelled(rank, kind, bytes);
-  OutputWriter& writer = kind == OutputStream::out ? out_ : error_;
-  writer.write(std::move(bytes), [this, rank, taken] {
+  OutputSink& sink = kind == OutputStream::out ? *out_ : *error_;
+  sink.write(std::move(bytes), [this, rank, taken] {
     if (taken > 0) on_taken_(rank, taken);
   });
 }
@@ -97,16 +96,16 @@ void JobOutput::on_over(int rank) {
 }
 
 void JobOutput::say(const std::string& line) {
-  error_.write(fmt::format("holdfast: {}\n", line));
+  error_->write(fmt::format("holdfast: {}\n", line), {});
 }
 
 void JobOutput::write_error(std::string text) {
-  error_.write(std::move(text));
+  error_->write(std::move(text), {});
 }
 
 void JobOutput::discard() {
-  out_.discard();
-  error_.discard();
+  out_->discard();
+  error_->discard();
 }
 
 }  // namespace hf::daemon

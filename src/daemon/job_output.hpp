@@ -1,6 +1,7 @@
-// Where all ranks' output leaves the job: exactly once, line by line, to the head's stdout and stderr.
+// Where all ranks' output leaves the job: exactly once, line by line, to the head's stdout and stderr, or what stands for them.
 #pragma once
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -12,17 +13,16 @@ namespace hf::daemon {
 
 class JobOutput {
  public:
-  // `on_taken(rank, bytes)`: that many of the bytes given to on_bytes have left the job. `on_broken`: nobody reads the
-  // head's stdout any more.
+  // `on_taken(rank, bytes)`: that many of the bytes given to on_bytes have left the job.
   JobOutput(os::EventLoop& loop, int rank_count, bool label, std::function<void(int, std::uint64_t)> on_taken,
-            std::function<void()> on_broken);
+            std::unique_ptr<OutputSink> out, std::unique_ptr<OutputSink> error);
 
   void on_bytes(int rank, OutputStream stream, Bytes bytes);
   void on_started(int rank);           // a new incarnation
   void on_over(int rank);              // the rank will write no more
   void say(const std::string& line);   // "holdfast: line" on stderr
   void write_error(std::string text);  // on stderr as it is
-  bool empty() const { return out_.empty() && error_.empty(); }
+  bool empty() const { return out_->empty() && error_->empty(); }
   void discard();
 
  private:
@@ -43,7 +43,7 @@ class JobOutput {
   os::EventLoop& loop_;
   bool label_;
   std::function<void(int, std::uint64_t)> on_taken_;
-  OutputWriter out_, error_;
+  std::unique_ptr<OutputSink> out_, error_;
   std::vector<Stream> streams_;
   int open_owner_[2] = {-1, -1};  // with labels: whose unfinished line was written last, stdout and stderr
 };

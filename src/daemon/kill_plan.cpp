@@ -13,7 +13,8 @@ using Kind = Injection::Kind;
 namespace {
 
 bool has_time(const Injection& injection) {
-  return injection.kind == Kind::at_time || injection.kind == Kind::node || injection.kind == Kind::pause || injection.kind == Kind::partition;
+  return injection.kind == Kind::at_time || injection.kind == Kind::node || injection.kind == Kind::pause || injection.kind == Kind::partition ||
+         injection.kind == Kind::head;
 }
 
 }  // namespace
@@ -25,6 +26,9 @@ void KillPlan::start(Instant zero) {
       randoms_.push_back({RandomKills(injection), injection.kind == Kind::node_random});
       arm(randoms_.back());
     }
+    if (injection.kind == Kind::head_random) {
+      timers_.push_back(loop_.at(os::later(zero, RandomKills(injection).next_at_ns()), [this] { handlers_.kill_head(); }));
+    }
     if (!has_time(injection)) continue;
     timers_.push_back(loop_.at(os::later(zero, injection.at_ns), [this, &injection] {
       if (!stopped_ && carry_out(injection)) done_.push_back(&injection);
@@ -33,6 +37,7 @@ void KillPlan::start(Instant zero) {
 }
 
 bool KillPlan::carry_out(const Injection& injection) {
+  if (injection.kind == Kind::head) handlers_.kill_head();
   if (injection.kind == Kind::node) return handlers_.kill_node(injection.node);
   if (injection.kind == Kind::pause) return handlers_.pause_node(injection.node, injection.for_ns);
   if (injection.kind == Kind::partition) return handlers_.partition(injection);
@@ -76,6 +81,10 @@ std::vector<std::string> KillPlan::not_carried_out() const {
   std::vector<std::string> out;
   for (const Injection& injection : injections_) {
     if (!has_time(injection) || std::ranges::find(done_, &injection) != done_.end()) continue;
+    if (injection.kind == Kind::head) {
+      out.push_back(words_of(injection) + " was not carried out: the job ended before");
+      continue;
+    }
     const char* why = injection.kind == Kind::partition ? "another one had not healed" : injection.kind == Kind::at_time ? "the rank was not running then"
                                                                                                                     : "the node was not running then";
     out.push_back(fmt::format("{} was not carried out: {} (times count from the moment when all ranks have returned from MPI_Init)",

@@ -19,6 +19,7 @@ class KillPlan {
     std::function<bool(int node, std::int64_t for_ns)> pause_node;
     std::function<std::vector<int>()> nodes;  // that live and have ranks
     std::function<bool(const Injection& partition)> partition;  // false: another one has not healed yet
+    std::function<void()> kill_head;          // does not return
   };
   KillPlan(os::EventLoop& loop, const std::vector<Injection>& injections, int rank_count, Handlers handlers)
       : loop_(loop),

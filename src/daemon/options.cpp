@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "core/collectives/choice.hpp"
+#include "daemon/clients/kept_output.hpp"
 #include "daemon/collective_rules.hpp"
 #include "daemon/placement_options.hpp"
 #include "daemon/tree_options.hpp"
@@ -38,8 +39,9 @@ struct Whole {
   TreeWords tree;
   std::string event_memory = "1G", on_node_loss = "spread";
   Words inject, collective;
-  std::string report, trace, collectives;
-  bool label = false, verbose = false, version = false, help = false;
+  std::string report, trace, metrics, collectives;
+  std::string output_limit;
+  bool detach = false, label = false, verbose = false, version = false, help = false;
   Words ignored_flags;
 };
 
@@ -96,9 +98,12 @@ void declare_whole(CLI::App& app, Whole& whole) {
   app.add_option("--on-divergence", whole.on_divergence, "end (default) or warn: when a replay differs from the log");
   repeatable(app.add_option("--inject", whole.inject,
                             "faults on purpose: kill:rank=R,at=1.5s  kill:rank=R,call=N  kill:rank=R,point=NAME:N  "
-                            "kill:random,rate=4/s,seed=S,max=K"));
+                            "kill:random,rate=4/s,seed=S,max=K  head,at=1s"));
+  app.add_flag("--detach", whole.detach, "run in the background: prints the job's id and returns (holdfast ps, attach, logs, kill)");
+  app.add_option("--output-limit", whole.output_limit, "of its output, with --detach, so much is kept (default 64M), and the oldest dropped");
   app.add_option("--report", whole.report, "write a report of failures and recoveries as JSON");
   app.add_option("--trace", whole.trace, "write the timeline in the Chrome/Perfetto trace format");
+  app.add_option("--metrics", whole.metrics, "serve metrics for Prometheus at ADDRESS:PORT or, on this machine alone, :PORT (0: any)");
   app.add_flag("--label,-l,--prepend-rank", whole.label, "begin each line of output with [rank]");
   app.add_flag("-v,--verbose", whole.verbose, "say what happens");
   app.add_flag("--version,-V", whole.version, "print the version");
@@ -235,6 +240,22 @@ std::expected<Program, UsageError> make_program(const Section& section, const Wh
   return out;
 }
 
+std::expected<void, UsageError> fill_background(const Whole& whole, bool placed, RunOptions& out) {
+  out.detach = whole.detach;
+  if (whole.detach && placed) return usage("--detach: the ranks are srun's tasks, which end with it; it is for holdfast run");
+  const bool head_dies = std::ranges::any_of(out.job.injections, [](const Injection& injection) {
+    return injection.kind == Injection::Kind::head || injection.kind == Injection::Kind::head_random;
+  });
+  if (whole.detach && head_dies) return usage("--inject head: not with --detach, whose head is no terminal's; to see it die, kill its process");
+  if (whole.output_limit.empty()) return {};
+  if (!whole.detach) return usage("--output-limit: only the output of a job with --detach is kept");
+  Result<std::uint64_t> size = parse_size(whole.output_limit);
+  if (!size) return usage(fmt::format("--output-limit: {}", size.error().text));
+  out.output_limit_bytes = *size;
+  if (*size < output_limit_min) return usage(fmt::format("--output-limit {}: 1M or more", whole.output_limit));
+  return {};
+}
+
 std::expected<void, UsageError> fill_nodes(const Whole& whole, Job& job) {
   job.spare_count = whole.spares;
   const bool several = job.agent_count() > 1;
@@ -311,7 +332,8 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
       return usage(parsed.error().text);
   }
   for (Injection& injection : job.injections) {
-    const bool random = injection.kind == Injection::Kind::random || injection.kind == Injection::Kind::node_random;
+    const bool random = injection.kind == Injection::Kind::random || injection.kind == Injection::Kind::node_random ||
+                        injection.kind == Injection::Kind::head_random;
     if (random && !injection.seed_given) injection.seed = randombytes_random();
   }
   return {};
@@ -376,6 +398,7 @@ std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words&
                             : apply(whole.placement, environment, directory, whole.spares, out, whole.ignored_flags);
   if (!applied) return usage(applied.error().text);
   if (auto filled = fill_job(whole, environment, out.job); !filled) return std::unexpected(filled.error());
+  if (auto filled = fill_background(whole, placed.has_value(), out); !filled) return std::unexpected(filled.error());
   auto tree = tree_settings(whole.tree, out.job.agent_count(), out.job.agent_count() > 1 && out.job.protocol != wire::Protocol::none);
   if (!tree) return usage(tree.error().text);
   out.tree = *tree;
@@ -387,6 +410,11 @@ std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words&
   };
   out.report_path = absolute(whole.report);
   out.trace_path = absolute(whole.trace);
+  if (!whole.metrics.empty()) {
+    Result<MetricsAddress> address = parse_metrics_address(whole.metrics);
+    if (!address) return usage(fmt::format("--metrics: {}", address.error().text));
+    out.metrics = *address;
+  }
   std::ranges::sort(whole.ignored_flags);
   auto repeated = std::ranges::unique(whole.ignored_flags);
   whole.ignored_flags.erase(repeated.begin(), repeated.end());

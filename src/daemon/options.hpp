@@ -9,6 +9,7 @@
 #include "daemon/job.hpp"
 #include "daemon/launcher/launcher.hpp"
 #include "daemon/placement.hpp"
+#include "daemon/watch/metrics_server.hpp"
 
 namespace hf::daemon {
 
@@ -23,7 +24,10 @@ struct RunOptions {
   OnNodeLoss on_node_loss = OnNodeLoss::spread;
   bool label = false;
   bool verbose = false;
+  bool detach = false;
+  std::uint64_t output_limit_bytes = 64 << 20;  // of output that is kept, with detach
   std::string report_path, trace_path;
+  std::optional<MetricsAddress> metrics;  // where to serve them
   std::vector<std::string> without_effect;  // options that were accepted and mean nothing here
   std::string answer;                       // --help, --version: print this and exit 0
 };

@@ -1,4 +1,4 @@
-// Writes to one of the head's own descriptors without ever waiting for its reader.
+// Where output leaves the head, and one such place: its own descriptors, without ever waiting for their readers.
 #pragma once
 #include <deque>
 #include <functional>
@@ -8,15 +8,23 @@
 
 namespace hf::daemon {
 
-class OutputWriter {
+class OutputSink {
+ public:
+  virtual ~OutputSink() = default;
+  // `on_written` once all of it has left, or was discarded.
+  virtual void write(std::string bytes, std::function<void()> on_written) = 0;
+  virtual bool empty() const = 0;
+  virtual void discard() = 0;  // and all that follows
+};
+
+class OutputWriter final : public OutputSink {
  public:
   // `on_broken`: the reader is gone; what follows is discarded.
   OutputWriter(os::EventLoop& loop, int fd, std::function<void()> on_broken);
-  ~OutputWriter();
-  // `on_written` once all of it has left, or was discarded.
-  void write(std::string bytes, std::function<void()> on_written = {});
-  bool empty() const { return queue_.empty(); }
-  void discard();  // and all that follows
+  ~OutputWriter() override;
+  void write(std::string bytes, std::function<void()> on_written) override;
+  bool empty() const override { return queue_.empty(); }
+  void discard() override;
 
  private:
   struct Piece {

@@ -28,18 +28,7 @@ Totals totals(const RankRecord& rank) {
   Totals out;
   for (const IncarnationRecord& r : rank.incarnations) {
     out.replayed += r.messages_replayed;
-    if (!r.counters) continue;
-    const segment::Counters& c = *r.counters;
-    out.sum.messages_sent += c.messages_sent;
-    out.sum.bytes_sent += c.bytes_sent;
-    out.sum.messages_logged += c.messages_logged;
-    out.sum.bytes_logged += c.bytes_logged;
-    out.sum.messages_received += c.messages_received;
-    out.sum.bytes_received += c.bytes_received;
-    out.sum.bytes_unprotected += c.bytes_unprotected;
-    out.sum.determinants += c.determinants;
-    out.sum.messages_replayed += c.messages_replayed;
-    out.sum.sends_suppressed += c.sends_suppressed;
+    if (r.counters) out.sum += *r.counters;
   }
   return out;
 }
@@ -50,19 +39,6 @@ Json counters_json(const segment::Counters& c) {
           {"messages_received", c.messages_received}, {"bytes_received", c.bytes_received},
           {"bytes_unprotected", c.bytes_unprotected}, {"determinants", c.determinants},
           {"messages_replayed", c.messages_replayed}, {"sends_suppressed", c.sends_suppressed}};
-}
-
-void add(segment::Counters& sum, const segment::Counters& c) {
-  sum.messages_sent += c.messages_sent;
-  sum.bytes_sent += c.bytes_sent;
-  sum.messages_logged += c.messages_logged;
-  sum.bytes_logged += c.bytes_logged;
-  sum.messages_received += c.messages_received;
-  sum.bytes_received += c.bytes_received;
-  sum.bytes_unprotected += c.bytes_unprotected;
-  sum.determinants += c.determinants;
-  sum.messages_replayed += c.messages_replayed;
-  sum.sends_suppressed += c.sends_suppressed;
 }
 
 class Trace {
@@ -90,6 +66,14 @@ class Trace {
   Instant start_;
   Json events_ = Json::array();
 };
+
+Json programs_json(const Job& job) {
+  Json out = Json::array();
+  for (const Program& program : job.programs) {
+    out.push_back({{"command", fmt::format("{}", fmt::join(program.arguments, " "))}, {"ranks", program.count}});
+  }
+  return out;
+}
 
 Json lost_nodes_json(const Timeline& timeline) {
   Json out = Json::array();
@@ -168,7 +152,7 @@ std::string report_json(const Timeline& timeline, const Job& job, const TreeSett
   for (int rank = 0; rank < job.rank_count(); ++rank) {
     const RankRecord& record = timeline.ranks()[static_cast<std::size_t>(rank)];
     Totals t = totals(record);
-    add(all, t.sum);
+    all += t.sum;
     std::size_t started = record.incarnations.empty() ? 0 : record.incarnations.size() - 1;
     restarts += started;
     Json one = {
@@ -196,6 +180,8 @@ std::string report_json(const Timeline& timeline, const Job& job, const TreeSett
         {{"time_s", seconds(note.time_ns - timeline.start().value)}, {"rank", note.rank}, {"text", note.text}});
   }
   Json out = {{"holdfast", HOLDFAST_VERSION},
+              {"programs", programs_json(job)},
+              {"started_s", static_cast<double>(job.started_ns) / 1e9},
               {"protocol", job.protocol == wire::Protocol::none ? "none" : "pessimist"},
               {"log_level", job.log_level == wire::LogLevel::node ? "node" : "process"},
               {"rank_count", job.rank_count()},

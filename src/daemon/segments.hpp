@@ -60,6 +60,9 @@ class SegmentStore {
   Bytes control_bytes(int rank, std::uint32_t incarnation) const;
   Bytes log_bytes(int rank, std::uint32_t incarnation, std::uint32_t index);
   int control_fd(int rank, std::uint32_t incarnation) const;
+  // What the rank's logs take, of all its incarnations.
+  std::uint64_t memory_bytes(int rank) const { return ranks_[static_cast<std::size_t>(rank)].memory_bytes; }
+  std::uint64_t disk_bytes(int rank) const { return ranks_[static_cast<std::size_t>(rank)].disk_bytes; }
   const SegmentLimits& limits() const { return limits_; }
   void prepare(bool cores_are_taken) { pool_.start(cores_are_taken); }  // log segments will be asked for
 

@@ -99,8 +99,8 @@ Engine::TestPlan Engine::begin_test() { return impl_->begin_test(); }
 void Engine::end_test(std::span<const std::int32_t> completed) { impl_->end_test(completed); }
 double Engine::wtime() { return impl_->wtime(); }
 void Engine::progress() { impl_->progress(); }
-void Engine::wait_longer_for(const bool& complete) { impl_->wait_for(complete); }
-void Engine::wait_erased(bool (*done)(void*), void* self) { impl_->wait(done, self); }
+void Engine::wait_longer_for(const bool& complete, const Rank& peer) { impl_->wait_for(complete, peer); }
+void Engine::wait_erased(bool (*done)(void*), Rank (*whom)(void*), void* self) { impl_->wait(done, whom, self); }
 void Engine::add(Progressable& schedule) { impl_->schedules.push_back(&schedule); }
 void Engine::remove(Progressable& schedule) { std::erase(impl_->schedules, &schedule); }
 

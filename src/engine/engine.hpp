@@ -14,6 +14,7 @@
 #include "base/result.hpp"
 #include "engine/operation.hpp"
 #include "segment/control.hpp"
+#include "segment/waiting.hpp"
 #include "wire/collective_rule.hpp"
 
 namespace hf::engine {
@@ -132,16 +133,22 @@ class Engine {
 
   // ---- progress
   void progress();  // one pass over rails, agent and schedules; never blocks
-  // Waits until `done` says so: spins, yields, then sleeps. done is called after each pass.
-  template <class Done>
-  void wait(Done&& done) {
+  // Waits until `done` says so: spins, yields, then sleeps. done is called after each pass; `whom`, which says whose doing is awaited
+  // (segment/waiting.hpp), when the wait has become long.
+  template <class Done, class Whom>
+  void wait(Done&& done, Whom&& whom) {
     if (done()) return;
-    wait_erased([](void* d) { return (*static_cast<std::remove_reference_t<Done>*>(d))(); }, &done);
+    struct Both {
+      std::remove_reference_t<Done>& done;
+      std::remove_reference_t<Whom>& whom;
+    } both{done, whom};
+    wait_erased([](void* b) -> bool { return static_cast<Both*>(b)->done(); },
+                [](void* b) -> Rank { return static_cast<Both*>(b)->whom(); }, &both);
   }
-  // Until an operation is complete. What stands behind its message in a ring is left there, for receives that are posted next to
+  // Until an operation is complete, which has this peer. What stands behind its message in a ring is left there, for receives that are posted next to
   // take without a copy.
-  void wait_for(const bool& complete) {
-    if (!complete) wait_longer_for(complete);
+  void wait_for(const bool& complete, const Rank& peer) {
+    if (!complete) wait_longer_for(complete, peer);
   }
   void add(Progressable& schedule);     // until its progress() returns true
   void remove(Progressable& schedule);
@@ -158,10 +165,10 @@ class Engine {
   void send_next(SendOperation& op);
   void post(RecvOperation& op);
   void post_next_numbered(RecvOperation& op);
-  void wait_longer_for(const bool& complete);
+  void wait_longer_for(const bool& complete, const Rank& peer);
   void withdraw_exposed(SendOperation& op);
   void look_at_call();
-  void wait_erased(bool (*done)(void*), void* self);
+  void wait_erased(bool (*done)(void*), Rank (*whom)(void*), void* self);
   std::unique_ptr<EngineImpl> impl_;
   CallCounter* calls_;  // impl_'s
 };

@@ -96,8 +96,16 @@ class EngineImpl {
   void note(std::string_view text);
   void progress();
   void progress_rails();  // without schedules
-  void wait(bool (*done)(void*), void* self);
-  void wait_for(const bool& complete);
+  void wait(bool (*done)(void*), Rank (*whom)(void*), void* self);
+  void wait_for(const bool& complete, const Rank& peer);
+  template <class Done>
+  void wait_on(Rank whom, Done& done) {
+    struct Both {
+      Done& done;
+      Rank whom;
+    } both{done, whom};
+    wait([](void* b) -> bool { return static_cast<Both*>(b)->done(); }, [](void* b) { return static_cast<Both*>(b)->whom; }, &both);
+  }
 
   JobMap job;
   std::unique_ptr<AgentLink> agent;  // null: a job of one rank without a launcher
@@ -338,6 +346,7 @@ class EngineImpl {
   void look_into_logs();
   bool is_quiet();
   int ms_to_look();
+  bool wait_awake(bool (*done)(void*), void* self, std::int64_t& began);
   void sleep(bool (*done)(void*), void* self);
   std::uint64_t activity();
   static std::int64_t now_ns();

@@ -178,7 +178,7 @@ void EngineImpl::finalize() {
     }
     return true;
   };
-  if (!flushed()) wait([](void* f) { return (*static_cast<decltype(flushed)*>(f))(); }, &flushed);
+  if (!flushed()) wait_on(segment::several_ranks, flushed);
   control.header().phase = segment::Phase::finalized;
   agent->tell(wire::BootstrapKind::finalized);
 }

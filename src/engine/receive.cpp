@@ -62,7 +62,7 @@ bool EngineImpl::cancel(RecvOperation& op) {
 // What a predecessor has acknowledged it had matched before this call, whose outcome it did not record: it matches again first.
 void EngineImpl::await_acknowledged(Rank source) {
   auto matched = [this, source] { return !sent_before_->holds_acknowledgement(source); };
-  if (!matched()) wait([](void* m) { return (*static_cast<decltype(matched)*>(m))(); }, &matched);
+  if (!matched()) wait_on(source, matched);
 }
 
 // All that a peer had logged for us when this incarnation began. One that came here together with us has lost its log too.
@@ -70,7 +70,7 @@ void EngineImpl::await_past(Peer& from) {
   if (is_self(from.rank) || from.local) return;
   auto taken = [&from] { return from.in.past_taken; };
   if (!taken()) from.in.feeding = true;
-  if (!taken()) wait([](void* t) { return (*static_cast<decltype(taken)*>(t))(); }, &taken);
+  if (!taken()) wait_on(from.rank, taken);
 }
 
 Message* EngineImpl::look(Context context, Rank source, MessageTag tag) {

@@ -93,7 +93,7 @@ Message* EngineImpl::probe_wait(Context context, Rank source, MessageTag tag, bo
     return found != nullptr;
   };
   after_call();
-  wait([](void* d) { return (*static_cast<decltype(done)*>(d))(); }, &done);
+  wait_on(posted.source, done);
   if (job.logging) {
     protocol.on_match(number, posted.any_source, forced, found->source);
     persist_events();
@@ -114,7 +114,7 @@ Message* EngineImpl::probe_test(Context context, Rank source, MessageTag tag, bo
     if (plan.which.size() != 1) diverged(fmt::format("MPI call {}: the run before made another completion test", calls.number));
     Rank recorded{plan.which[0]};
     auto done = [&] { return (found = look(context, recorded, tag)) != nullptr; };
-    wait([](void* d) { return (*static_cast<decltype(done)*>(d))(); }, &done);
+    wait_on(recorded, done);
   } else {
     found = look(context, source, tag);
     if (!found) {

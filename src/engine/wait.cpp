@@ -90,36 +90,51 @@ void EngineImpl::progress() {
   }
 }
 
-void EngineImpl::wait(bool (*done)(void*), void* self) {
+void EngineImpl::wait(bool (*done)(void*), Rank (*whom)(void*), void* self) {
+  std::int64_t began = 0;  // ns
+  bool slept = false;
+  while (!wait_awake(done, self, began)) {
+    slept = true;
+    segment::store_relaxed(control.header().waiting, segment::waiting_word({whom(self), began / 1'000'000}));
+    sleep(done, self);
+    if (done(self)) break;
+  }
+  if (slept) segment::store_relaxed(control.header().waiting, std::uint64_t{0});
+}
+
+// False: without success, and it is time to sleep.
+bool EngineImpl::wait_awake(bool (*done)(void*), void* self, std::int64_t& began) {
   std::int64_t since = 0;
   std::uint64_t seen = activity();
   bool spins = spins_;
   for (unsigned i = 1;; ++i) {
     progress();
-    if (done(self)) return;
+    if (done(self)) return true;
     if (!spins) ::sched_yield();
     if (spins && i % 64 != 0) continue;
     std::int64_t now = now_ns();
     if (std::uint64_t current = activity(); current != seen || since == 0) {
       seen = current;
       since = now;
+      if (began == 0) began = now;
     }
     bool long_wait = spins && now - since >= spin_ns;
     spins = spins_ && now - since < spin_ns;
     // Two ranks that share a core, though each could have its own, yield to each other and look too busy to the kernel to be
     // parted. Who sleeps is woken on an idle core.
     bool part = long_wait && spins_ && ++long_waits_ % long_waits_max == 0;
-    if ((part || now - since > patience_ns) && agent) {
-      sleep(done, self);
-      if (done(self)) return;
-      since = 0;
-    }
+    if ((part || now - since > patience_ns) && agent) return false;
   }
 }
 
-void EngineImpl::wait_for(const bool& complete) {
+void EngineImpl::wait_for(const bool& complete, const Rank& peer) {
   const bool* outer = std::exchange(awaited_, &complete);
-  wait([](void* flag) { return *static_cast<const bool*>(flag); }, const_cast<bool*>(&complete));
+  struct Awaited {
+    const bool& complete;
+    const Rank& peer;
+  } awaited{complete, peer};
+  wait([](void* a) { return static_cast<const Awaited*>(a)->complete; }, [](void* a) { return static_cast<const Awaited*>(a)->peer; },
+       &awaited);
   awaited_ = outer;
 }
 

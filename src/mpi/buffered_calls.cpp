@@ -17,6 +17,7 @@ struct FlushRequest final : Request {
   std::shared_ptr<BufferSpace> space;  // null: nothing attached, nothing to wait for
   std::uint64_t serial = 0;
   bool done() const override { return !space || space->drained(serial); }
+  Rank awaits() const override { return segment::several_ranks; }
   int finish(Process&, Status&) override { return success; }
 };
 
@@ -38,7 +39,7 @@ int check_attach(Process& p, void* buffer, Count size, bool attached) {
 }
 
 void drain(Process& p, BufferSpace& space) {
-  p.engine->wait([&] { return space.drained(space.last_serial()); });
+  p.engine->wait([&] { return space.drained(space.last_serial()); }, [] { return segment::several_ranks; });
   space.sweep();
 }
 

@@ -92,7 +92,7 @@ int name_by_tag(Process& p, Context context, MessageTag tag, Comm& made) {
     engine::RecvOperation op;
     auto* into = reinterpret_cast<std::byte*>(&made.point);
     p.engine->recv(op, context, made.group->world(self - low), tag, {into, sizeof made.point});
-    p.engine->wait([&] { return op.done(); });
+    p.engine->wait_for(op.complete, op.source);
   }
   for (int bit = low / 2; bit > 0; bit /= 2) {
     if (self + bit >= size) continue;
@@ -100,7 +100,7 @@ int name_by_tag(Process& p, Context context, MessageTag tag, Comm& made) {
     auto* from = reinterpret_cast<const std::byte*>(&made.point);
     p.engine->send(op, context, made.group->world(self + bit), tag, {from, sizeof made.point},
                    engine::SendMode::standard);
-    if (!op.done()) p.engine->wait([&] { return op.done(); });
+    p.engine->wait_for(op.complete, op.destination);
   }
   open_contexts(p, made);
   return success;

@@ -7,6 +7,7 @@
 #include "mpi/completion.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 
 #include "mpi/api.hpp"
@@ -59,8 +60,16 @@ int collect_done(std::span<Request* const> requests, int* indices) {
   return count;
 }
 
+Rank awaited_of(std::span<Request* const> requests) {
+  std::optional<Rank> whom;
+  for (const Request* request : requests) {
+    if (is_live(request)) whom = whom ? segment::both(*whom, request->awaits()) : request->awaits();
+  }
+  return whom.value_or(segment::no_rank);
+}
+
 void wait_for(Process& p, const Request& request) {
-  if (!request.done()) p.engine->wait([&] { return request.done(); });
+  if (!request.done()) p.engine->wait([&] { return request.done(); }, [&] { return request.awaits(); });
 }
 
 [[noreturn, gnu::cold]] void diverged(Process& p, const char* what) {
@@ -117,7 +126,7 @@ Index test_any(Process& p, std::span<Request* const> requests, bool wait) {
   }
   Index found = find_done(requests);
   if (found < 0 && wait) {
-    p.engine->wait([&] { return (found = find_done(requests)) >= 0; });
+    p.engine->wait([&] { return (found = find_done(requests)) >= 0; }, [&] { return awaited_of(requests); });
   } else if (found < 0) {
     p.engine->progress();
     found = find_done(requests);
@@ -144,7 +153,7 @@ int test_some(Process& p, std::span<Request* const> requests, int* indices, bool
   p.engine->progress();
   int count = collect_done(requests, indices);
   if (count == 0 && wait) {
-    p.engine->wait([&] { return find_done(requests) >= 0; });
+    p.engine->wait([&] { return find_done(requests) >= 0; }, [&] { return awaited_of(requests); });
     count = collect_done(requests, indices);
   }
   p.engine->end_test({indices, static_cast<std::size_t>(count)});

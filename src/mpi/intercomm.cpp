@@ -54,11 +54,11 @@ void introduce(Process& p, const Link& link, Introduction& mine, std::vector<Ran
   }
   const Part first = part_of(theirs);
   p.engine->recv(receives[0], link.context, link.leader, link.tag, first.sink());
-  p.engine->wait([&] { return receives[0].done(); });
+  p.engine->wait_for(receives[0].complete, link.leader);
   their_members.resize(static_cast<std::size_t>(theirs.size));
   const Part second = part_of(their_members);
   p.engine->recv(receives[1], link.context, link.leader, link.tag, second.sink());
-  p.engine->wait([&] { return receives[1].done() && sends[0].done() && sends[1].done(); });
+  p.engine->wait([&] { return receives[1].done() && sends[0].done() && sends[1].done(); }, [&] { return link.leader; });
 }
 
 // `all` of a group hear what their leader has.

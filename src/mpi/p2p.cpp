@@ -16,7 +16,7 @@ int blocking_send(Process& p, const void* buf, Count count, Datatype& type, int 
   engine::SendOperation op;
   const TypedBuffer from = typed(buf, count, type);
   if (int code = start_send(p, op, from, dest, tag, kind, comm)) return code;
-  p.engine->wait_for(op.complete);
+  p.engine->wait_for(op.complete, op.destination);
   return success;
 }
 
@@ -107,7 +107,7 @@ int recv(Process& p, void* buf, Count count, Datatype& type, int source, int tag
   engine::RecvOperation op;
   TypedBuffer into = typed(buf, count, type);
   start_recv(p, op, into, source, tag, comm);
-  p.engine->wait_for(op.complete);
+  p.engine->wait_for(op.complete, op.source);
   return finish_blocking(p, op, source, comm, status);
 }
 
@@ -138,7 +138,7 @@ int sendrecv(Process& p, const void* sendbuf, Count sendcount, Datatype& sendtyp
   start_recv(p, receiving, into, source, recvtag, comm);
   sending.keeps_buffer = true;
   start_send(p, sending, from, dest, sendtag, SendKind::standard, comm);  // standard mode cannot fail
-  p.engine->wait([&] { return sending.complete && receiving.complete; });
+  p.engine->wait([&] { return sending.complete && receiving.complete; }, [&] { return awaited(sending, receiving); });
   p.engine->withdraw(sending);
   return finish_blocking(p, receiving, source, comm, status);
 }
@@ -154,7 +154,7 @@ int sendrecv_replace(Process& p, void* buf, Count count, Datatype& type, int des
   engine::SendOperation sending;
   start_recv(p, receiving, into, source, recvtag, comm);
   send_copy(p, sending, copy.get(), into.bytes(), dest, sendtag, comm);
-  p.engine->wait([&] { return sending.complete && receiving.complete; });
+  p.engine->wait([&] { return sending.complete && receiving.complete; }, [&] { return awaited(sending, receiving); });
   return finish_blocking(p, receiving, source, comm, status);
 }
 

@@ -42,6 +42,12 @@ inline engine::SendMode mode_of(SendKind kind) {
   return kind == SendKind::synchronous ? engine::SendMode::synchronous : engine::SendMode::standard;
 }
 
+// Whose doing a send-receive waits for.
+inline Rank awaited(const engine::SendOperation& send, const engine::RecvOperation& recv) {
+  if (send.complete) return recv.source;
+  return recv.complete ? send.destination : segment::both(send.destination, recv.source);
+}
+
 struct SendRequest final : Request, Pooled<SendRequest> {
   engine::SendOperation op;
   TypedBuffer buffer;
@@ -52,6 +58,7 @@ struct SendRequest final : Request, Pooled<SendRequest> {
 
   ~SendRequest() override { release(type); }
   bool done() const override { return op.complete; }
+  Rank awaits() const override { return op.destination; }
   int finish(Process&, Status&) override;
   int start(Process&) override;
 };
@@ -67,6 +74,7 @@ struct RecvRequest final : Request, Pooled<RecvRequest> {
 
   ~RecvRequest() override { release(type); }
   bool done() const override { return op.complete; }
+  Rank awaits() const override { return op.source; }
   int finish(Process&, Status&) override;
   int start(Process&) override;
   int cancel(Process&) override;
@@ -87,6 +95,7 @@ struct SendrecvRequest final : Request, Pooled<SendrecvRequest> {
     release(recv_type);
   }
   bool done() const override { return send.complete && recv.complete; }
+  Rank awaits() const override { return awaited(send, recv); }
   int finish(Process&, Status&) override;
 };
 

@@ -102,7 +102,7 @@ int mrecv(Process& p, void* buf, Count count, Datatype& type, Message*& message,
   engine::RecvOperation op;
   TypedBuffer into = typed(buf, count, type);
   p.engine->recv_matched(op, message->matched, into.sink());
-  if (!op.complete) p.engine->wait([&] { return op.complete; });
+  p.engine->wait_for(op.complete, op.source);
   Status made;
   const int code = finish_recv(p, op, any_source, *message->comm, made);
   if (status) *status = made;

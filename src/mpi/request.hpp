@@ -5,6 +5,7 @@
 #include "engine/operation.hpp"
 #include "mpi/comm.hpp"
 #include "mpi/status.hpp"
+#include "segment/waiting.hpp"
 
 namespace hf::mpi {
 
@@ -23,6 +24,8 @@ struct Request : Object {
   virtual ~Request() { release(comm); }
   // True once the operation is complete; no progress is made here.
   virtual bool done() const = 0;
+  // Whose doing it waits for, for those who watch the job (segment/waiting.hpp); asked when a wait has become long.
+  virtual Rank awaits() const { return segment::no_rank; }
   // Called when done: fills the status (given as the empty status) and returns its error code. MPI_Request_get_status
   // may call it as often as it likes: the program may use the buffer from the first call on, and the request stays.
   virtual int finish(Process&, Status&) = 0;

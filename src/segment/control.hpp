@@ -28,6 +28,20 @@ struct Counters {
   std::uint64_t sends_suppressed;                     // replayed sends found in a predecessor's log
 };
 
+inline Counters& operator+=(Counters& sum, const Counters& c) {
+  sum.messages_sent += c.messages_sent;
+  sum.bytes_sent += c.bytes_sent;
+  sum.messages_logged += c.messages_logged;
+  sum.bytes_logged += c.bytes_logged;
+  sum.messages_received += c.messages_received;
+  sum.bytes_received += c.bytes_received;
+  sum.bytes_unprotected += c.bytes_unprotected;
+  sum.determinants += c.determinants;
+  sum.messages_replayed += c.messages_replayed;
+  sum.sends_suppressed += c.sends_suppressed;
+  return sum;
+}
+
 enum class Phase : std::uint32_t { starting = 0, initialized = 1, finalizing = 2, finalized = 3 };
 
 struct ControlHeader {
@@ -39,6 +53,7 @@ struct ControlHeader {
   std::uint64_t last_failed_test;      // clock of the last completion test that found nothing (lazy event; design rule 4)
   std::uint64_t first_held_call;       // the earliest call some of whose sends are not published yet: their gate is closed; 0: none
   alignas(64) std::uint32_t sleeping;  // non-zero: sleeps on its doorbell
+  std::uint64_t waiting;               // for whom, while a wait is long (waiting.hpp); 0: none is
   alignas(64) Counters counters;
   // For reading the rank's memory (os/process_memory.hpp); pid is written last, 0: not to be read.
   alignas(64) std::int32_t pid;

@@ -18,6 +18,7 @@ struct CollectiveRequest final : Request, Pooled<CollectiveRequest> {
     comm = retain(&on);
   }
   bool done() const override { return schedule.complete(); }
+  Rank awaits() const override { return schedule.awaits(); }
   int finish(Process&, Status&) override { return schedule.error(); }
 };
 
@@ -43,6 +44,7 @@ struct PersistentCollective final : Request, Pooled<PersistentCollective> {
     comm = retain(&on);
   }
   bool done() const override { return schedule.complete(); }
+  Rank awaits() const override { return schedule.awaits(); }
   int finish(Process&, Status&) override { return schedule.error(); }
   int start(Process&) override { return schedule.restart(); }
 };

@@ -161,14 +161,14 @@ Schedule::Step* Schedule::recv_now(Rank peer, const Part& part) {
 }
 
 void Schedule::wait_now(Step& step) {
-  p_.engine->wait_for(completion_of(step));
+  p_.engine->wait_for(completion_of(step), peer_of(step));
   if (exposed_) withdraw(step);
 }
 
 // Buffers are taken back when all is done: their readers may send what is waited for here.
 void Schedule::settle_now() {
   for (; open_; open_ = open_->next_operation) {
-    p_.engine->wait_for(completion_of(*open_));
+    p_.engine->wait_for(completion_of(*open_), peer_of(*open_));
     note_received(*open_);
   }
   withdraw_all();

@@ -137,6 +137,7 @@ class Schedule final : public engine::Progressable {
   int restart();   // complete, or started never: the same steps once more, with message numbers reserved anew
   bool progress() override;
   bool complete() const { return complete_; }
+  Rank awaits() const;  // as Request::awaits
   int run() {      // start and wait until it is complete; its error code
     if (!at_once_) [[unlikely]] return run_list();
     if (open_ || exposed_) settle_now();

@@ -44,7 +44,7 @@ int Schedule::run_list() {
   if (refused_bytes_) return start();
   next_ = first_;
   open_ = first_operation_;
-  if (!progress()) p_.engine->wait([this] { return progress(); });
+  if (!progress()) p_.engine->wait([this] { return progress(); }, [this] { return awaits(); });
   return error();
 }
 
@@ -58,6 +58,11 @@ bool Schedule::progress() {
   complete_ = !next_ && !open_;
   if (complete_) withdraw_all();
   return complete_;
+}
+
+Rank Schedule::awaits() const {
+  const Step* step = next_ && next_->kind == Step::Kind::wait ? static_cast<const WaitStep*>(next_)->what : open_;
+  return step && step->started ? peer_of(*step) : segment::no_rank;
 }
 
 void Schedule::withdraw(Step& step) {

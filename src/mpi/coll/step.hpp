@@ -60,5 +60,9 @@ inline const bool& completion_of(const Schedule::Step& step) {
   return step.kind == Schedule::Step::Kind::send ? static_cast<const SendStep&>(step).op.complete
                                                  : static_cast<const RecvStep&>(step).op.complete;
 }
+inline const Rank& peer_of(const Schedule::Step& step) {
+  return step.kind == Schedule::Step::Kind::send ? static_cast<const SendStep&>(step).op.destination
+                                                 : static_cast<const RecvStep&>(step).op.source;
+}
 
 }  // namespace hf::mpi

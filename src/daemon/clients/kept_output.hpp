@@ -1,0 +1,70 @@
+// The output of a job without a terminal, kept in files of bounded size (docs/clients.md, "Kept output"). One process writes, any number
+// read meanwhile or later.
+//
+// A position counts the bytes of records from the start of the job. A file `output-START` holds records from position START (16 hexadecimal
+// digits) up to the START of the next; the oldest file is removed when there would be more than the limit.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+#include "os/unique_fd.hpp"
+
+namespace hf::daemon {
+
+enum class KeptStream : std::uint32_t { out = 1, error = 2 };
+
+struct KeptRecordHead {
+  std::uint32_t bytes = 0;  // that follow; 1 to kept_record_bytes_max
+  KeptStream stream = KeptStream::out;
+};
+static_assert(sizeof(KeptRecordHead) == 8);
+inline constexpr std::uint32_t kept_record_bytes_max = 64 * 1024;
+inline constexpr std::uint64_t output_limit_min = 1 << 20;
+
+using OnKeptBytes = std::function<void(KeptStream stream, std::string_view bytes)>;
+// The whole records at the start of `in`; how many bytes they take. Empty: what follows is no record.
+std::optional<std::size_t> decode_kept(Bytes in, const OnKeptBytes& on_bytes);
+
+class KeptOutput {
+ public:
+  // In this directory, which stays the caller's and must be open as long. `limit_bytes` is at least output_limit_min.
+  KeptOutput(int directory, std::uint64_t limit_bytes) : directory_(directory), file_bytes_max_(limit_bytes / files_max) {}
+  // What cannot be written (a full disk) is dropped, and that is said in the output as soon as something can be.
+  void append(KeptStream stream, std::string_view bytes);
+
+ private:
+  static constexpr std::uint64_t files_max = 8;
+  Result<> append_record(KeptStream stream, std::string_view bytes);
+  Result<> begin_file();
+  int directory_;
+  std::uint64_t file_bytes_max_;
+  std::vector<std::uint64_t> starts_;  // of the files, ascending; the last is written
+  os::UniqueFd file_;
+  std::uint64_t position_ = 0;
+  std::uint64_t lost_bytes_ = 0;  // not written since the last record
+  std::string why_lost_;
+};
+
+class KeptReader {
+ public:
+  KeptReader(int directory, std::uint64_t position) : directory_(directory), position_(position) {}
+  // Some of what there is; false: nothing more now. An error: what is there is not what a job writes.
+  Result<bool> read_some(const OnKeptBytes& on_bytes);
+  std::uint64_t position() const { return position_; }
+  std::uint64_t take_dropped() { return std::exchange(dropped_, 0); }  // bytes that were to be read and had been removed
+
+ private:
+  Result<bool> open_file();
+  Result<std::size_t> read_records(const OnKeptBytes& on_bytes);
+  int directory_;
+  std::uint64_t position_, start_ = 0;  // of the next record, and of the file
+  std::uint64_t dropped_ = 0;
+  os::UniqueFd file_;
+};
+
+}  // namespace hf::daemon

@@ -1,0 +1,120 @@
+#include "daemon/detach.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "daemon/clients/kept_jobs.hpp"
+#include "daemon/head.hpp"
+#include "os/process.hpp"
+#include "os/tcp.hpp"
+
+namespace hf::daemon {
+namespace {
+
+struct Pipe {
+  os::UniqueFd read, write;
+};
+
+Result<Pipe> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  return Pipe{os::UniqueFd(ends[0]), os::UniqueFd(ends[1])};
+}
+
+int complain(const Error& error) {
+  fmt::print(stderr, "holdfast: {}\n", error.text);
+  return 1;
+}
+
+// Whatever the command was given besides would be kept open as long as the job runs.
+void close_other_descriptors() {
+  ::close_range(3, ~0u, 0);
+}
+
+// Away from the terminal: its end sends no signal here, and it can be closed.
+void leave_terminal(int stray) {
+  ::setsid();
+  const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ::dup2(null, STDIN_FILENO);
+  ::close(null);
+  ::dup2(stray, STDOUT_FILENO);
+  ::dup2(stray, STDERR_FILENO);
+}
+
+void print_kept(const KeptJob& job) {
+  KeptReader reader(job.directory(), 0);
+  for (bool more = true; more;) {
+    Result<bool> read = reader.read_some([](KeptStream stream, std::string_view bytes) {
+      std::fwrite(bytes.data(), 1, bytes.size(), stream == KeptStream::out ? stdout : stderr);
+    });
+    more = read && *read;
+  }
+}
+
+// True once all ranks have started, false when the head has ended before. Ctrl-C and the like go to it.
+bool wait_for_start(int started, pid_t head) {
+  Result<os::UniqueFd> signals = os::catch_signals({SIGINT, SIGTERM, SIGHUP});
+  pollfd look[] = {{started, POLLIN, 0}, {signals ? signals->get() : -1, POLLIN, 0}};
+  for (;;) {
+    if (::poll(look, 2, -1) < 0 && errno != EINTR) return false;
+    signalfd_siginfo info;
+    if (look[1].revents != 0 && ::read(look[1].fd, &info, sizeof info) == sizeof info) ::kill(head, static_cast<int>(info.ssi_signo));
+    char byte;
+    if (look[0].revents != 0) return ::read(started, &byte, 1) == 1;
+  }
+}
+
+int wait_for_job(const std::string& id, const KeptJob& job, os::UniqueFd started, pid_t head) {
+  if (wait_for_start(started.get(), head)) {
+    fmt::print("{}\n", id);
+    fmt::print(stderr, "holdfast: job {0} runs in the background (holdfast attach {0}, holdfast logs {0}, holdfast kill {0})\n", id);
+    return 0;
+  }
+  int status = 0;
+  while (::waitpid(head, &status, 0) < 0 && errno == EINTR) continue;
+  print_kept(job);
+  job.remove();
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+int run_in_background(RunOptions options) {
+  close_other_descriptors();
+  if (auto cleared = clear_ended(ended_jobs_max); !cleared) return complain(cleared.error());
+  Result<JobSocket> socket = JobSocket::make(is_kept);
+  if (!socket) return complain(socket.error());
+  const std::string id = socket->id();
+  Result<KeptJob> job = make_kept_job(id);
+  if (!job) return complain(job.error());
+  Result<Pipe> started = make_pipe(), stray = make_pipe();
+  if (!started || !stray) return complain((started ? stray : started).error());
+  os::set_non_blocking(stray->read.get());
+  std::fflush(nullptr);
+  const pid_t head = ::fork();
+  if (head < 0) {
+    job->remove();
+    return complain({Lost::job, fmt::format("cannot start a process: {}", std::strerror(errno))});
+  }
+  if (head == 0) {
+    started->read.reset();
+    leave_terminal(stray->write.get());
+    stray->write.reset();
+    Background::Descriptors descriptors{std::move(started->write), std::move(stray->read)};
+    auto background = std::make_unique<Background>(std::move(*socket), std::move(*job), options.output_limit_bytes, std::move(descriptors));
+    return Head(std::move(options), std::move(background)).run();
+  }
+  socket->abandon();
+  started->write.reset();
+  return wait_for_job(id, *job, std::move(started->read), head);
+}
+
+}  // namespace hf::daemon

@@ -1,0 +1,81 @@
+#include "daemon/job_clients.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "os/clock.hpp"
+
+namespace hf::daemon {
+namespace {
+
+constexpr const char* socket_variable = "HOLDFAST_JOB_SOCKET";  // in the environment of agents of this machine
+
+}  // namespace
+
+JobClients::JobClients(os::EventLoop& loop, ClientDoor::Say say, Owner owner)
+    : loop_(loop), door_(loop, std::move(say)), owner_(std::move(owner)), input_(door_, [this](Bytes bytes) { owner_.give_input(bytes); }) {
+  door_.serve("status", [this](ClientId, const Json&) {
+    Json out = owner_.status();
+    out["job"] = id_;
+    return out;
+  });
+  door_.serve("kill", [this](ClientId, const Json& request) {
+    owner_.end(flag_member(request, "now"));
+    return Json{{"ending", true}};
+  });
+  door_.serve("attach", [this](ClientId client, const Json&) { return attach(client); });
+  door_.serve("read", [this](ClientId, const Json& request) { return on_read(request); });
+  door_.serve("input", [this](ClientId client, const Json& request) {
+    if (kept_.empty()) return error_line("the job reads its terminal, or what its input was redirected to");
+    return input_.on_request(client, request);
+  });
+  door_.on_gone([this](ClientId client) { attached_.erase(client); });
+}
+
+Json JobClients::attach(ClientId client) {
+  if (kept_.empty()) return error_line(fmt::format("job {} was not started with --detach: its output goes to its own terminal", id_));
+  attached_.insert(client);
+  return {{"kept", kept_}, {"read", read_}};
+}
+
+Json JobClients::on_read(const Json& request) {
+  auto position = number_member(request, "position");
+  if (!position) return error_line("the request has no \"position\"");
+  read_ = std::max(read_, *position);
+  return {{"read", read_}};
+}
+
+void JobClients::on_output() {
+  if (news_ != 0 || attached_.empty()) return;
+  news_ = loop_.at(os::later(os::now(), news_ms * os::millisecond_ns), [this] {
+    news_ = 0;
+    const std::set<ClientId> all = attached_;
+    for (ClientId client : all) door_.tell(client, {{"event", "output"}});
+  });
+}
+
+void JobClients::open(JobSocket socket) {
+  id_ = socket.id();
+  ::setenv(socket_variable, socket.path().c_str(), 1);
+  door_.open(socket.take_listener());
+  socket_ = std::move(socket);
+}
+
+void JobClients::close() {
+  loop_.cancel(news_);
+  socket_.reset();
+  door_.close();
+}
+
+void remove_name_of_dead_head() {
+  const char* path = std::getenv(socket_variable);
+  pollfd head{STDIN_FILENO, POLLIN, 0};  // the head's end of it closes with the head
+  if (path && ::poll(&head, 1, 0) > 0 && (head.revents & POLLHUP)) remove_socket_of_dead_head(path);
+}
+
+}  // namespace hf::daemon

@@ -1,0 +1,51 @@
+// The head's side of its clients: the name of the job, and what ps, attach and kill ask for (docs/clients.md).
+#pragma once
+#include <functional>
+#include <optional>
+#include <set>
+
+#include "base/bytes.hpp"
+#include "daemon/attached_input.hpp"
+#include "daemon/clients/client_door.hpp"
+#include "daemon/clients/job_socket.hpp"
+
+namespace hf::daemon {
+
+class JobClients {
+ public:
+  struct Owner {  // the head
+    std::function<Json()> status;        // an object; "job" is added
+    std::function<void(bool now)> end;   // as by SIGTERM, or at once
+    std::function<void(Bytes)> give_input;  // to rank 0; of clients, with keep_output() alone
+  };
+  JobClients(os::EventLoop& loop, ClientDoor::Say say, Owner owner);
+  // From here on the job is found by its id. Agents started after this remove the name should the head be killed.
+  void open(JobSocket socket);
+  void close();  // the job has ended
+  // Its output is kept in that directory and its input comes from clients: they may attach.
+  void keep_output(std::string directory) { kept_ = std::move(directory); }
+  void on_output();  // there is more of it
+  AttachedInput& input() { return input_; }
+  ClientDoor& door() { return door_; }  // for more requests
+  const std::string& id() const { return id_; }
+
+ private:
+  Json attach(ClientId client);
+  Json on_read(const Json& request);
+  static constexpr std::int64_t news_ms = 10;  // clients are not told of output more often
+
+  os::EventLoop& loop_;
+  ClientDoor door_;
+  Owner owner_;
+  AttachedInput input_;
+  std::string id_, kept_;
+  std::set<ClientId> attached_;
+  std::uint64_t read_ = 0;  // position up to which attached clients have shown the output
+  os::EventLoop::TimerId news_ = 0;
+  std::optional<JobSocket> socket_;
+};
+
+// In an agent, when it has ended: the name of its job goes if the head was killed.
+void remove_name_of_dead_head();
+
+}  // namespace hf::daemon

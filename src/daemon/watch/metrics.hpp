@@ -1,0 +1,20 @@
+// The numbers of a running job in the text format of Prometheus (docs/metrics.md has the names).
+#pragma once
+#include <string>
+#include <vector>
+
+#include "daemon/watch/job_watch.hpp"
+
+namespace hf::daemon {
+
+// What does not change while the job runs, but for the nodes.
+struct JobFacts {
+  std::string protocol, log_level;
+  double started_s = 0;           // since 1970
+  std::vector<bool> node_lives;   // by agent
+  std::vector<bool> node_spare;   // began without ranks
+};
+
+std::string metrics_text(const JobWatch& watch, const JobFacts& facts);
+
+}  // namespace hf::daemon

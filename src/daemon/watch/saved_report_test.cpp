@@ -1,0 +1,118 @@
+#include "daemon/watch/saved_report.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "daemon/report.hpp"
+
+namespace hf::daemon {
+namespace {
+
+// A job of three ranks on two nodes: rank 1 is killed, node 1 is lost.
+std::string made_report() {
+  Job job;
+  job.programs = {{2, "/bin/a", {"./a", "-x"}, {}, "/"}, {1, "/bin/b", {"./b"}, {}, "/"}};
+  job.node_count = 2;
+  job.spare_count = 1;
+  job.nodes = {{"alpha"}, {"beta"}, {"gamma"}};
+  job.node_of_rank = {0, 0, 1};
+  job.log_level = wire::LogLevel::node;
+  job.started_ns = 1'795'344'131'500'000'000;
+  Timeline timeline(3, Instant(1'000'000'000));
+  auto event = [&](EventKind kind, int rank, std::uint32_t incarnation, std::int64_t ms, std::uint64_t a = 0, std::uint64_t b = 0,
+                   Bytes text = {}) {
+    timeline.on_event({kind, rank, incarnation, 0, (1000 + ms) * 1'000'000, a, b}, text);
+  };
+  segment::Counters counters{.messages_sent = 1002, .bytes_sent = 1 << 20, .messages_received = 7, .determinants = 3};
+  for (int rank = 0; rank < 3; ++rank) event(EventKind::started, rank, 0, 10);
+  event(EventKind::injected, 1, 0, 500, 9);
+  event(EventKind::died, 1, 0, 502, 9, 17);
+  event(EventKind::started, 1, 1, 505);
+  event(EventKind::joined, 1, 1, 509);
+  event(EventKind::caught_up, 1, 1, 600, 17, 5);
+  event(EventKind::note, 0, 0, 700, 0, 0, bytes_of("odd\x1b[2J"));
+  timeline.on_lost_node({.time_ns = 1'800'000'000, .node = 1, .why = "its connection ended", .ranks = {2}, .moved_to = {2}});
+  event(EventKind::died, 2, 0, 800, 9);
+  event(EventKind::unprotect, 2, 0, 900, 0, 0);
+  event(EventKind::counters, 0, 0, 900, 0, 0, std::as_bytes(std::span(&counters, 1)));
+  timeline.on_end(Instant(3'345'000'000), 0);
+  return report_json(timeline, job, {});
+}
+
+constexpr const char* golden = R"(./a -x (2 ranks)
+./b (1 rank)
+3 ranks on 2 nodes (1 spare), protocol pessimist, log level node (holdfast VERSION)
+started 2026-11-22 10:42:11 UTC, ended well after 2.345 s with exit code 0
+
+2 deaths of ranks, 1 restart
+       time  rank incarnation   signal    call detected after restarted after  caught up after  replayed
+    0.500 s     1           0  SIGKILL      17         2.0 ms          5.0 ms         100.0 ms         5
+    0.800 s     2           0  SIGKILL       0              -               -                -         0
+
+1 node lost
+    0.800 s node 1: its connection ended; rank 2 started again on node 2
+
+ rank node host  restarts     sent    bytes received    bytes   logged    bytes   events replayed
+    0    0 alpha        0     1002    1.00M        7        0        0        0        3        0  unprotected
+    1    0 alpha        1        0        0        0        0        0        0        0        0
+    2    1 beta         0        0        0        0        0        0        0        0        0
+  all                   1     1002    1.00M        7        0        0        0        3        0
+
+notes
+    0.700 s rank 0: odd?[2J
+)";
+
+TEST(SavedReport, IsPrintedForPeople) {
+  Result<SavedReport> report = read_report(made_report());
+  ASSERT_TRUE(report) << report.error().text;
+  report->version = "VERSION";
+  EXPECT_EQ(format_report(*report, false), golden);
+}
+
+TEST(SavedReport, LongTablesAreCut) {
+  SavedReport report;
+  for (std::uint64_t rank = 0; rank < 100; ++rank) {
+    report.ranks.push_back({.rank = rank});
+    report.failures.push_back({.rank = rank, .signal = "SIGKILL"});
+    report.notes.push_back({.text = "x"});
+  }
+  const std::string cut = format_report(report, false), whole = format_report(report, true);
+  EXPECT_EQ(std::ranges::count(whole, '\n') - std::ranges::count(cut, '\n'), 3 * (100 - 32) - 3);
+  EXPECT_NE(cut.find("  and 68 more (--all)\n"), std::string::npos);
+  EXPECT_EQ(whole.find("more"), std::string::npos);
+}
+
+TEST(SavedReport, NumbersInARowAreARange) {
+  SavedReport report;
+  report.lost_nodes.push_back({.why = "x", .ranks = {9, 4, 5, 6, 0, 8}, .moved_to = {}});
+  EXPECT_NE(format_report(report, false).find("ranks 0, 4-6, 8-9 did not start again"), std::string::npos);
+}
+
+TEST(SavedReport, WhatIsNoReportIsRefused) {
+  const std::string good = made_report();
+  const std::pair<std::string, const char*> cases[] = {
+      {"", "it is no JSON"},
+      {good.substr(0, good.size() / 2), "it is no JSON"},
+      {"[1, 2]", "it has no \"holdfast\""},
+      {"{}", "it has no \"holdfast\""},
+      {R"({"holdfast": 3})", "its \"holdfast\" is missing or wrong"},
+      {R"({"holdfast": "1"})", "its \"rank_count\" is missing or wrong"},
+      {R"({"holdfast":"1","rank_count":-1})", "its \"rank_count\" is missing or wrong"},
+      {R"({"holdfast":"1","rank_count":1,"node_count":1,"exit_code":0,"duration_s":1,"ranks":[3]})",
+       "its \"an entry\" is missing or wrong"},
+      {R"({"holdfast":"1","rank_count":1,"node_count":1,"exit_code":0,"duration_s":1,"notes":[{"time_s":1}]})",
+       "its \"text\" is missing or wrong"},
+  };
+  for (const auto& [text, why] : cases) {
+    auto report = read_report(text);
+    ASSERT_FALSE(report) << text;
+    EXPECT_EQ(report.error().text, why);
+  }
+}
+
+TEST(SavedReport, OldReportsMayLackWhatIsNew) {
+  EXPECT_TRUE(read_report(R"({"holdfast":"0","rank_count":1,"node_count":1,"exit_code":0,"duration_s":1e0})"));
+}
+
+}  // namespace
+}  // namespace hf::daemon
