@@ -111,6 +111,7 @@ class Background(Detached):
 
     def test_a_job_that_cannot_start(self):
         for words, code, text in [(("/no/such/program",), 127, "not found"), (("--wdir", "/no/such", "true"), 127, "cannot enter the directory"),
+                                  (("sleep", 100, ":", "--wdir", "/no/such", "true"), 127, "cannot enter the directory"),  # the first one could
                                   (("--hosts", "elsewhere", "--launcher-exec", "/no/such/ssh", "true"), 1, "/no/such/ssh")]:
             self.holdfast("run", "--detach", "-n", 1, *words, code=code)
             self.assertIn(text, self.err)
@@ -221,9 +222,10 @@ class Attach(Detached):
         writer = self.follow("attach", job, stdin=subprocess.PIPE)
         os.set_blocking(writer.stdin.fileno(), False)
         written = idle = 0
-        while idle < 20:
+        while idle < 20 and written < 4 << 20:
             try:
                 written += os.write(writer.stdin.fileno(), b"x" * 65536)
+                idle = 0
             except BlockingIOError:
                 idle += 1
                 time.sleep(0.02)

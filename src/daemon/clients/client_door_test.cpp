@@ -158,6 +158,7 @@ TEST_F(Door, SoManyClientsAndNoMore) {
   JobClient one_more = client();
   EXPECT_EQ(error_of(one_more, {{"request", "echo"}}), "the job has 64 clients already");
   crowd.pop_back();
+  while ((*crowd.front().ask({{"request", "gone"}}))["gone"] == 0) ::usleep(1000);
   JobClient next = client();
   EXPECT_EQ((*next.ask({{"request", "said"}}))["said"], Json::array({"a client was refused: the job has 64 already"}));
 }
