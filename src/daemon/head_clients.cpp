@@ -92,6 +92,7 @@ Json Head::status() const {
   for (int node = 0; node < job_.agent_count(); ++node) lost += states_[static_cast<std::size_t>(node)].gone;
   return {{"command", command_of(job_)},
           {"started_s", static_cast<std::uint64_t>(job_.started_ns / os::second_ns)},
+          {"started_ns", static_cast<std::uint64_t>(job_.started_ns)},
           {"state", ending_ ? "ending" : all_started() ? "running" : "starting"},
           {"ranks", job_.rank_count()},
           {"ranks_over", ranks_over_},

@@ -64,10 +64,17 @@ void JobClients::open(JobSocket socket) {
   ::setenv(socket_variable, socket.path().c_str(), 1);
   door_.open(socket.take_listener());
   socket_ = std::move(socket);
+  keep_name();
+}
+
+void JobClients::keep_name() {
+  if (auto listener = socket_->renew()) door_.open(std::move(*listener));
+  name_ = loop_.at(os::later(os::now(), name_ms * os::millisecond_ns), [this] { keep_name(); });
 }
 
 void JobClients::close() {
   loop_.cancel(news_);
+  loop_.cancel(name_);
   socket_.reset();
   door_.close();
 }

@@ -30,9 +30,11 @@ class JobClients {
   const std::string& id() const { return id_; }
 
  private:
+  void keep_name();
   Json attach(ClientId client);
   Json on_read(const Json& request);
   static constexpr std::int64_t news_ms = 10;  // clients are not told of output more often
+  static constexpr std::int64_t name_ms = 10'000;  // how often it is seen whether the name is still there
 
   os::EventLoop& loop_;
   ClientDoor door_;
@@ -41,7 +43,7 @@ class JobClients {
   std::string id_, kept_;
   std::set<ClientId> attached_;
   std::uint64_t read_ = 0;  // position up to which attached clients have shown the output
-  os::EventLoop::TimerId news_ = 0;
+  os::EventLoop::TimerId news_ = 0, name_ = 0;
   std::optional<JobSocket> socket_;
 };
 

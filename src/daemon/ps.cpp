@@ -43,7 +43,7 @@ Result<std::vector<Json>> all_jobs(bool ended_too) {
     kept.record["job"] = kept.id;
     out.push_back(std::move(kept.record));
   }
-  std::ranges::stable_sort(out, std::greater(), [](const Json& job) { return number_member(job, "started_s").value_or(UINT64_MAX); });
+  std::ranges::stable_sort(out, std::greater(), [](const Json& job) { return number_member(job, "started_ns").value_or(UINT64_MAX); });
   return out;
 }
 

@@ -27,6 +27,7 @@ struct ClientDoor::Client {
 };
 
 void ClientDoor::open(os::UniqueFd listener) {
+  if (listener_) loop_.remove(listener_.get());
   listener_ = std::move(listener);
   loop_.add(listener_.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
 }

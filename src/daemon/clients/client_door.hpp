@@ -30,7 +30,7 @@ class ClientDoor {
   ~ClientDoor() { close(); }
   void serve(const std::string& request, Handler handler) { handlers_[request] = std::move(handler); }
   void on_gone(std::function<void(ClientId)> handler) { on_gone_ = std::move(handler); }  // not for those that close() ends
-  void open(os::UniqueFd listener);  // as os::listen_unix gives it
+  void open(os::UniqueFd listener);  // as os::listen_unix gives it; again with another one: who is connected stays so
   bool is_open() const { return static_cast<bool>(listener_); }
   void answer(ClientId client, const Json& answer);  // the one that the handler did not give; unknown clients are ignored
   // A line that was not asked for: an object with "event". False: the client has not read yet what was told before, and is not told this.

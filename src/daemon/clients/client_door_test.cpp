@@ -45,6 +45,10 @@ class Door : public ::testing::Test {
     });
     door_.serve("said", [this](ClientId, const Json&) { return Json{{"said", said_}}; });
     door_.serve("gone", [this](ClientId, const Json&) { return Json{{"gone", gone_}}; });
+    door_.serve("renew", [this](ClientId, const Json&) {
+      door_.open(std::move(renewed_));
+      return Json{{"renewed", true}};
+    });
     door_.on_gone([this](ClientId) { ++gone_; });
     door_.open(socket_->take_listener());
     int ends[2];
@@ -85,6 +89,7 @@ class Door : public ::testing::Test {
   os::UniqueFd stopped_, stop_;
   std::vector<std::string> said_;
   int gone_ = 0;
+  os::UniqueFd renewed_;
   ClientDoor door_{loop_, [this](const std::string& line) { said_.push_back(line); }, 200};
   std::thread thread_;
 };
@@ -153,6 +158,7 @@ TEST_F(Door, SoManyClientsAndNoMore) {
   JobClient one_more = client();
   EXPECT_EQ(error_of(one_more, {{"request", "echo"}}), "the job has 64 clients already");
   crowd.pop_back();
+  while ((*crowd.front().ask({{"request", "gone"}}))["gone"] == 0) ::usleep(1000);
   JobClient next = client();
   EXPECT_EQ((*next.ask({{"request", "said"}}))["said"], Json::array({"a client was refused: the job has 64 already"}));
 }
@@ -193,6 +199,19 @@ TEST_F(Door, ThoseWhoseHeadsAreDeadAreRemoved) {
   EXPECT_EQ(jobs->front().id, socket_->id());
   EXPECT_FALSE(std::filesystem::exists(dead));
   EXPECT_EQ(connect_job(std::filesystem::path(dead).filename()).error().text, "");
+}
+
+TEST_F(Door, ANameThatHasGoneIsMadeAgain) {
+  JobClient before = client();
+  EXPECT_FALSE(socket_->renew());
+  std::filesystem::remove_all(path_ + "/holdfast");
+  EXPECT_EQ(connect_job(socket_->id()).error().text, "");
+  auto listener = socket_->renew();
+  ASSERT_TRUE(listener);
+  renewed_ = std::move(*listener);
+  EXPECT_EQ((*before.ask({{"request", "renew"}}))["renewed"], true);
+  EXPECT_EQ((*client().ask({{"request", "echo"}, {"n", 1}}))["n"], 1);
+  EXPECT_EQ((*before.ask({{"request", "echo"}, {"n", 2}}))["n"], 2);
 }
 
 TEST(JobSocket, OfADeadHeadIsRemovedByItsAgent) {

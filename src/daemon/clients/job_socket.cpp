@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 
@@ -43,6 +44,8 @@ std::vector<std::string> directories() {
   auto add = [&](const std::string& path) {
     if (std::ranges::find(out, path) == out.end()) out.push_back(path);
   };
+  const char* only = std::getenv("HOLDFAST_RUNTIME_DIR");
+  if (only && *only == '/') return {only};
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
   if (runtime && *runtime == '/' && is_own_directory(runtime)) add(fmt::format("{}/holdfast", runtime));
   add(fmt::format("/tmp/holdfast-{}", ::geteuid()));
@@ -103,6 +106,7 @@ bool is_job_id(const std::string& text) {
 }
 
 Result<JobSocket> JobSocket::make(const std::function<bool(const std::string& id)>& taken) {
+  static_cast<void>(find_running_jobs());  // names of dead heads go; whether the directory is good is seen below
   const std::string path = directories().front();
   Error last{Lost::operation, fmt::format("no name for the job is free in {}", path)};
   for (int i = 0; i < tries; ++i) {
@@ -123,6 +127,19 @@ Result<JobSocket> JobSocket::make(const std::function<bool(const std::string& id
     return out;
   }
   return std::unexpected(last);
+}
+
+std::optional<os::UniqueFd> JobSocket::renew() {
+  // What is old in /tmp may be removed by the system.
+  if (::utimensat(AT_FDCWD, path_.c_str(), nullptr, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT) return std::nullopt;
+  const std::string path = directories().front();
+  Result<os::UniqueFd> directory = os::make_private_directory(path);
+  if (!directory) return std::nullopt;
+  Result<os::UniqueFd> listener = os::listen_unix(directory->get(), id_);
+  if (!listener) return std::nullopt;
+  path_ = fmt::format("{}/{}", path, id_);
+  directory_ = std::move(*directory);
+  return std::move(*listener);
 }
 
 void JobSocket::remove() {

@@ -1,9 +1,10 @@
 // The name under which a running job is found by other commands of its user: a Unix socket in a directory of the user alone.
 //
 // Directories: $XDG_RUNTIME_DIR/holdfast where that variable names a directory of the user, else /tmp/holdfast-UID. Who looks for jobs
-// looks into all that there are.
+// looks into all that there are. $HOLDFAST_RUNTIME_DIR, where it is set, is the only one.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ class JobSocket {
   const std::string& id() const { return id_; }
   const std::string& path() const { return path_; }
   os::UniqueFd take_listener() { return std::move(listener_); }
+  // A new listener when the name has gone although the job goes on, as with the directory of a user who has logged out.
+  std::optional<os::UniqueFd> renew();
   void remove();   // the name; what listens goes on
   void abandon();  // the name is another process's from now on
 

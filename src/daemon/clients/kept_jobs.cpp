@@ -1,12 +1,25 @@
 #include "daemon/clients/kept_jobs.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "daemon/clients/job_socket.hpp"
 #include "os/unix_stream.hpp"
 
 namespace hf::daemon {
+namespace {
+
+// Its socket's name may have gone, until it makes another.
+bool is_running_head(std::uint64_t process) {
+  std::string words;
+  std::getline(std::ifstream(fmt::format("/proc/{}/cmdline", process)), words);  // none of a zombie
+  return words.find("--detach") != std::string::npos;
+}
+
+}  // namespace
 
 Result<std::vector<KeptRecord>> kept_records() {
   std::vector<KeptRecord> out;
@@ -24,7 +37,7 @@ Result<std::vector<KeptRecord>> kept_records() {
     // One that runs no more has written how it ended before its name went.
     if (!record->contains("exit_code")) {
       Result<os::UniqueFd> running = connect_job(kept.id);
-      if (!running && running.error().text.empty()) {
+      if (!running && running.error().text.empty() && !is_running_head(number_member(*record, "head").value_or(0))) {
         record = job->read_record();
         if (!record) continue;
         kept.lost = !record->contains("exit_code");
@@ -34,7 +47,7 @@ Result<std::vector<KeptRecord>> kept_records() {
     kept.record = std::move(*record);
     out.push_back(std::move(kept));
   }
-  std::ranges::stable_sort(out, std::greater(), [](const KeptRecord& kept) { return number_member(kept.record, "started_s").value_or(0); });
+  std::ranges::stable_sort(out, std::greater(), [](const KeptRecord& kept) { return number_member(kept.record, "started_ns").value_or(0); });
   return out;
 }
 

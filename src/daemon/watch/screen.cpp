@@ -41,19 +41,15 @@ Screen::~Screen() { ::endwin(); }
 int Screen::height() const { return LINES; }
 
 void Screen::draw(const std::vector<Line>& lines) {
-  ::erase();
-  for (int y = 0; y < LINES && y < static_cast<int>(lines.size()); ++y) {
+  for (int y = 0; y < LINES; ++y) {
+    ::move(y, 0);
+    ::clrtoeol();  // what was too long goes on in the next line
+    if (y >= static_cast<int>(lines.size())) continue;
     const Line& line = lines[static_cast<std::size_t>(y)];
     if (line.reversed) ::attron(A_REVERSE);
-    ::mvaddnstr(y, 0, line.text.c_str(), -1);
-    if (line.reversed) {
-      int reached = 0;
-      [[maybe_unused]] int row = 0;
-      getyx(stdscr, row, reached);
-      if (row == y) ::hline(' ', COLS - reached);
-      ::attroff(A_REVERSE);
-    }
-    // A line that is too long goes on in the next, which is written later.
+    ::addstr(line.text.c_str());
+    if (line.reversed && getcury(stdscr) == y) ::hline(' ', COLS);
+    ::attroff(A_REVERSE);
   }
   ::refresh();
 }

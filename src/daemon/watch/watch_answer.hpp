@@ -8,7 +8,7 @@
 
 namespace hf::daemon {
 
-// By number and node upwards, by everything else downwards.
+// The first three upwards, the others downwards.
 enum class RankOrder { rank, node, state, restarts, sent, received, log, waits };
 inline constexpr std::array<std::string_view, 8> rank_orders = {"rank", "node", "state", "restarts", "sent", "received", "log", "waits"};
 
