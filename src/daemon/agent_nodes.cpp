@@ -71,7 +71,7 @@ void Agent::set_sides(std::vector<std::uint16_t> sides) {
     if (cut_off(agent)) others.insert(agent);
   }
   if (keeper_) keeper_->cut_off(std::move(others));
-  head_->hold(!sides_.empty() && sides_[static_cast<std::size_t>(ticket_.node)] != 0);
+  head_->hold(side_of(ticket_.node) != 0);
 }
 
 void Agent::on_adopt(Bytes payload) {

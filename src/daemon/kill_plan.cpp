@@ -13,7 +13,13 @@ using Kind = Injection::Kind;
 namespace {
 
 bool has_time(const Injection& injection) {
-  return injection.kind == Kind::at_time || injection.kind == Kind::node || injection.kind == Kind::pause || injection.kind == Kind::partition;
+  const Kind kind = injection.kind;
+  return kind == Kind::at_time || kind == Kind::node || kind == Kind::pause || kind == Kind::partition;
+}
+
+const char* why_not(Kind kind) {
+  if (kind == Kind::partition) return "another one had not healed";
+  return kind == Kind::at_time ? "the rank was not running then" : "the node was not running then";
 }
 
 }  // namespace
@@ -76,10 +82,8 @@ std::vector<std::string> KillPlan::not_carried_out() const {
   std::vector<std::string> out;
   for (const Injection& injection : injections_) {
     if (!has_time(injection) || std::ranges::find(done_, &injection) != done_.end()) continue;
-    const char* why = injection.kind == Kind::partition ? "another one had not healed" : injection.kind == Kind::at_time ? "the rank was not running then"
-                                                                                                                    : "the node was not running then";
     out.push_back(fmt::format("{} was not carried out: {} (times count from the moment when all ranks have returned from MPI_Init)",
-                              words_of(injection), why));
+                              words_of(injection), why_not(injection.kind)));
   }
   return out;
 }
