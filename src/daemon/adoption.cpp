@@ -18,7 +18,8 @@ bool decode(Bytes bytes, int rank_count, int agent_count, Adoption& adoption) {
   ByteReader in(bytes);
   adoption.head = in.get<Adopt>();
   const Adopt& head = adoption.head;
-  if (!in.ok() || head.rank_count < 1 || head.rank_count > rank_count || head.place_count < 0 || head.place_count > agent_count) return false;
+  const bool counts = head.rank_count >= 1 && head.rank_count <= rank_count && head.place_count >= 0 && head.place_count <= agent_count;
+  if (!in.ok() || !counts) return false;
   for (int i = 0; i < head.rank_count; ++i) {
     const auto rank = in.get<AdoptedRank>();
     const bool again = std::ranges::find(adoption.ranks, rank.rank, &AdoptedRank::rank) != adoption.ranks.end();

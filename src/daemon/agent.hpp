@@ -92,7 +92,8 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void on_holder(Bytes payload);
   void on_cut(Bytes payload);
   void set_sides(std::vector<std::uint16_t> sides);
-  bool cut_off(int agent) const { return !sides_.empty() && sides_[static_cast<std::size_t>(agent)] != sides_[static_cast<std::size_t>(ticket_.node)]; }
+  int side_of(int agent) const { return sides_.empty() ? 0 : sides_[static_cast<std::size_t>(agent)]; }
+  bool cut_off(int agent) const { return side_of(agent) != side_of(ticket_.node); }
   void on_adopt(Bytes payload);
   void next_adoption();
   void adopt(std::map<Rank, EventKeeper::Found> found, std::string failure);

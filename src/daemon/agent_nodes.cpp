@@ -81,7 +81,7 @@ void Agent::set_sides(std::vector<std::uint16_t> sides) {
     if (cut_off(agent)) others.insert(agent);
   }
   std::set<NodeId> nodes(others.begin(), others.end());
-  if (!sides_.empty() && sides_[static_cast<std::size_t>(ticket_.node)] != 0) nodes.insert(head_node);
+  if (side_of(ticket_.node) != 0) nodes.insert(head_node);
   head_.hold(std::move(nodes));
   if (keeper_) keeper_->cut_off(std::move(others));
 }
@@ -129,9 +129,10 @@ void Agent::adopt(std::map<Rank, EventKeeper::Found> found, std::string failure)
 
 Result<> Agent::adopt_one(const AdoptedRank& adopted, const EventKeeper::Found& found) {
   const Adopt& head = adoptions_.front().head;
-  if (found.promised > found.bytes.size() || (!found.known && head.all_places == 0)) {
+  if (!core::event_logger::suffices(found, Term{adopted.term}, head.all_places != 0)) {
+    const bool counted = found.promised > found.bytes.size();
     return fail(fmt::format("the determinants of rank {} were lost: {} bytes of {} are left", adopted.rank, found.bytes.size(),
-                            found.known ? fmt::format("{}", found.promised) : "an unknown number"));
+                            counted ? fmt::format("{}", found.promised) : "an unknown number"));
   }
   // A hosting that was cut off may have sent part of an event: nothing depends on it.
   const Bytes whole = Bytes(found.bytes).first(core::vprotocol::whole_events(found.bytes));

@@ -151,7 +151,8 @@ Result<Injection> parse_partition(std::string_view spec, std::string_view words,
     else good = false;
   }
   if (good && at && lasts) return out;
-  return fail(fmt::format("--inject {}: give it as partition:0,1|2,3,at=1s,for=3s, each of the {} nodes, the spare ones counted, at most once",
+  return fail(fmt::format("--inject {}: give it as partition:0,1|2,3,at=1s,for=3s, each of the {} nodes, the spare ones counted, at most "
+                          "once",
                           spec, agent_count));
 }
 

@@ -31,8 +31,8 @@ TEST(Injection, Partitions) {
   EXPECT_EQ(out[0].for_ns, 500'000'000);
   EXPECT_EQ(out[1].side_of, (std::vector<std::uint16_t>{0, 1, 2, 0, 0}));
   EXPECT_EQ(words_of(out[1]), "partition:0,3,4|1|2,at=2s");
-  for (const char* bad : {"partition:0,1,at=1s,for=1s", "partition:0|,at=1s,for=1s", "partition:|0,at=1s,for=1s", "partition:0|5,at=1s,for=1s",
-                          "partition:0|0,at=1s,for=1s", "partition:0|1,at=1s", "partition:0|1,for=1s", "partition:0|1,at=1s,at=1s,for=1s",
+  for (const char* bad : {"partition:0,1,at=1s,for=1s", "partition:0|,at=1s,for=1s", "partition:|0,at=1s,for=1s",
+                          "partition:0|5,at=1s,for=1s", "partition:0|0,at=1s,for=1s", "partition:0|1,at=1s", "partition:0|1,for=1s", "partition:0|1,at=1s,at=1s,for=1s",
                           "partition:at=1s,for=1s", "partition:0|1", "partition:0|x,at=1s,for=1s", "partition:0|1,at=1s,for=1s,rank=2",
                           "partition:0||1,at=1s,for=1s", "partition:,at=1s,for=1s", "partition:0|-1,at=1s,for=1s"}) {
     EXPECT_FALSE(parse_injections(bad, 4, 5, out)) << bad;

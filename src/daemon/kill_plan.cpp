@@ -13,8 +13,13 @@ using Kind = Injection::Kind;
 namespace {
 
 bool has_time(const Injection& injection) {
-  return injection.kind == Kind::at_time || injection.kind == Kind::node || injection.kind == Kind::pause || injection.kind == Kind::partition ||
-         injection.kind == Kind::head;
+  const Kind kind = injection.kind;
+  return kind == Kind::at_time || kind == Kind::node || kind == Kind::pause || kind == Kind::partition || kind == Kind::head;
+}
+
+const char* why_not(Kind kind) {
+  if (kind == Kind::partition) return "another one had not healed";
+  return kind == Kind::at_time ? "the rank was not running then" : "the node was not running then";
 }
 
 }  // namespace
@@ -85,10 +90,8 @@ std::vector<std::string> KillPlan::not_carried_out() const {
       out.push_back(words_of(injection) + " was not carried out: the job ended before");
       continue;
     }
-    const char* why = injection.kind == Kind::partition ? "another one had not healed" : injection.kind == Kind::at_time ? "the rank was not running then"
-                                                                                                                    : "the node was not running then";
     out.push_back(fmt::format("{} was not carried out: {} (times count from the moment when all ranks have returned from MPI_Init)",
-                              words_of(injection), why));
+                              words_of(injection), why_not(injection.kind)));
   }
   return out;
 }

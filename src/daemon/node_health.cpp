@@ -63,8 +63,8 @@ std::string why_unfit(const NodeNeeds& needs, const NodeState& state) {
                        mebibytes(state.process_bytes), mebibytes(needs.process_bytes));
   }
   if (state.memory_bytes < needs.memory_bytes) {
-    return fmt::format("{} of memory are left there, the message logs of {} ranks take {}: lower --log-ready", mebibytes(state.memory_bytes),
-                       needs.ranks, mebibytes(needs.memory_bytes));
+    return fmt::format("{} of memory are left there, the message logs of {} ranks take {}: lower --log-ready",
+                       mebibytes(state.memory_bytes), needs.ranks, mebibytes(needs.memory_bytes));
   }
   if (!state.memory_file_error.empty()) return state.memory_file_error;
   if (!state.directory_error.empty()) return fmt::format("{} (--log-dir, or --log-disk 0)", state.directory_error);

@@ -77,7 +77,8 @@ TEST(NodeHealth, ADirectoryThatIsNotThere) {
 TEST(NodeHealth, LimitsOfTheProcessAreSeen) {
   NodeNeeds needs = needs_at_start(job_of(1, 1, 0), 0);
   needs.log_directory.clear();
-  for (auto [resource, value, word] : {std::tuple{RLIMIT_NOFILE, rlim_t{30}, "ulimit -n"}, std::tuple{RLIMIT_FSIZE, rlim_t{4096}, "ulimit -f"}}) {
+  const std::array limits{std::tuple{RLIMIT_NOFILE, rlim_t{30}, "ulimit -n"}, std::tuple{RLIMIT_FSIZE, rlim_t{4096}, "ulimit -f"}};
+  for (auto [resource, value, word] : limits) {
     rlimit before{};
     ASSERT_EQ(::getrlimit(resource, &before), 0);
     rlimit low{value, before.rlim_max};

@@ -37,7 +37,7 @@ std::uint64_t number_in(const std::string& path, const std::string& name) {
   return UINT64_MAX;
 }
 
-// What the control groups that this process is in leave of memory, by version 2; page cache counts as used there, though it gives way.
+// What the control groups that this process is in leave of memory, by version 2. Page cache that is not in use gives way.
 std::uint64_t left_by_groups() {
   std::uint64_t left = UINT64_MAX;
   std::ifstream in("/proc/self/cgroup");
@@ -48,7 +48,7 @@ std::uint64_t left_by_groups() {
       const std::string here = (root / group.relative_path()).string();
       const std::uint64_t most = number_in(here + "/memory.max", "");
       const std::uint64_t used = number_in(here + "/memory.current", ""), cache = number_in(here + "/memory.stat", "inactive_file");
-      if (most != UINT64_MAX && used != UINT64_MAX) left = std::min(left, less(most, used - std::min(used, cache == UINT64_MAX ? 0 : cache)));
+      if (most != UINT64_MAX && used != UINT64_MAX) left = std::min(left, less(most, cache == UINT64_MAX ? used : less(used, cache)));
       if (!group.has_relative_path()) break;
     }
   }

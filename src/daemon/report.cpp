@@ -59,7 +59,10 @@ class Trace {
   void instant(const std::string& name, int process, int thread, std::int64_t time) {
     events_.push_back({{"ph", "i"}, {"s", "t"}, {"name", name}, {"pid", process}, {"tid", thread}, {"ts", at(time)}});
   }
-  std::string text() const { return Json({{"displayTimeUnit", "ms"}, {"traceEvents", events_}}).dump(1) + "\n"; }
+  std::string text() const {
+    const Json all = {{"displayTimeUnit", "ms"}, {"traceEvents", events_}};
+    return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
 
  private:
   double at(std::int64_t ns) const { return static_cast<double>(ns - start_.value) / 1e3; }

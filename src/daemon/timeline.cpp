@@ -6,6 +6,12 @@
 #include <cstring>
 
 namespace hf::daemon {
+namespace {
+
+constexpr std::uint32_t incarnations_max = 1'000'000;
+constexpr std::int64_t time_ns_max = std::int64_t{1} << 61;  // differences of two fit
+
+}  // namespace
 
 IncarnationRecord& Timeline::record(const Event& event) {
   auto& incarnations = ranks_[static_cast<std::size_t>(event.rank)].incarnations;
@@ -18,7 +24,8 @@ IncarnationRecord& Timeline::record(const Event& event) {
 }
 
 void Timeline::on_event(const Event& event, Bytes text) {
-  if (event.rank < 0 || static_cast<std::size_t>(event.rank) >= ranks_.size() || event.incarnation > 1'000'000) return;
+  if (event.rank < 0 || static_cast<std::size_t>(event.rank) >= ranks_.size() || event.incarnation > incarnations_max) return;
+  if (event.time_ns < -time_ns_max || event.time_ns > time_ns_max) return;  // no clock says so
   IncarnationRecord& r = record(event);
   switch (event.kind) {
     case EventKind::started:

@@ -33,8 +33,9 @@ Result<> AgentLink::take_welcome(os::Datagram datagram) {
   }
   for (int i = 0; i < welcome_.rank_count && in.ok(); ++i) ranks_.push_back(in.get<wire::RankEntry>());
   const bool bounded = welcome_.rule_count <= 2 * wire::collective_rules_max;
-  const bool within = welcome_.rank >= 0 && welcome_.rank < welcome_.rank_count && welcome_.agent >= 0 && welcome_.agent < welcome_.agent_count;
-  if (!bounded || !within) return fail(Lost::job, "the agent's welcome is damaged");
+  const bool rank_within = welcome_.rank >= 0 && welcome_.rank < welcome_.rank_count;
+  const bool agent_within = welcome_.agent >= 0 && welcome_.agent < welcome_.agent_count;
+  if (!bounded || !rank_within || !agent_within) return fail(Lost::job, "the agent's welcome is damaged");
   for (std::uint32_t i = 0; i < welcome_.rule_count; ++i) rules_.push_back(in.get<wire::CollectiveRule>());
   if (!in.ok() || datagram.fds.size() != 3) return fail(Lost::job, "the agent's welcome is incomplete");
   for (const wire::RankEntry& rank : ranks_) {

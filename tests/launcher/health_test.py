@@ -34,7 +34,8 @@ class Health(Case):
 
     def test_too_few_open_files(self):
         self.limited(f"-n {FEW_FILES}", "-n", 4, "--nodes", 2, "true")
-        self.expect_one_line(rf"^holdfast: node [01] \({HOST}-node[01]\): \d+ more files can be opened there, \d+ are needed: raise ulimit -n; the job ends$")
+        self.expect_one_line(rf"^holdfast: node [01] \({HOST}-node[01]\): \d+ more files can be opened there, \d+ are needed: "
+                             r"raise ulimit -n; the job ends$")
 
     def test_too_small_files(self):
         self.limited("-f 100", "-n", 1, "true")
@@ -46,7 +47,8 @@ class Health(Case):
 
     def test_no_directory_for_logs(self):
         self.expect(1, "-n", 2, "--log-dir", "/no/such/place", "true")
-        self.expect_one_line(r"cannot use the log directory /no/such/place: No such file or directory \(--log-dir, or --log-disk 0\); the job ends$")
+        self.expect_one_line(r"cannot use the log directory /no/such/place: No such file or directory \(--log-dir, or --log-disk 0\); "
+                             r"the job ends$")
         self.expect(0, "-n", 2, "--log-dir", "/no/such/place", "--log-disk", 0, "true")
 
     @unittest.skipIf(os.geteuid() != 0, "mounting needs root")

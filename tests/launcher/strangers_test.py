@@ -157,8 +157,8 @@ class Strangers(Case):
         self.assertEqual(set(lines.values()), {1}, err)
         said = {"head": 0, "agent": 0, "rank": 0, "process": 0}
         for line in lines:
-            of = [kind for words, kind in (("refused process", "process"), ("holdfast: rank ", "rank"), ("holdfast: node ", "agent")) if words in line]
-            said[of[0] if of else "head"] += 1
+            kinds = (("refused process", "process"), ("holdfast: rank ", "rank"), ("holdfast: node ", "agent"), ("", "head"))
+            said[next(kind for words, kind in kinds if words in line)] += 1
         expected = {"head": 0, "agent": 0, "rank": 0, "process": 0}
         for one in listeners:
             expected["process" if one.kind == "unix" else one.owner.split()[0]] += 1

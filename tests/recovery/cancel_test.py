@@ -1,4 +1,5 @@
-"""A receive that has taken a synchronous message is cancelled after its rank, or its node, was lost: the sender was told, so it was received.
+"""A receive that has taken a synchronous message is cancelled after its rank, or its node, was lost: the sender was told, so it was
+received.
 
     cancel_test.py BUILD PROGRAM
 """

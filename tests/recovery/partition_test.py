@@ -115,8 +115,8 @@ class Partitions(unittest.TestCase):
         self.assertIn("cannot start again on node 4: agent 3, which holds their events, cannot be reached; the job ends", self.err)
 
     def test_short_ones_one_after_the_other_and_deaths(self):
-        self.run_orders(4, 3, 1, "partition:0|1,at=50ms,for=300ms", "partition:0,1|2,at=400ms,for=300ms", "partition:1|0,at=750ms,for=300ms",
-                        "kill:rank=2,at=150ms", "kill:rank=1,at=500ms", rounds=300)
+        self.run_orders(4, 3, 1, "partition:0|1,at=50ms,for=300ms", "partition:0,1|2,at=400ms,for=300ms",
+                        "partition:1|0,at=750ms,for=300ms", "kill:rank=2,at=150ms", "kill:rank=1,at=500ms", rounds=300)
         self.assertNotIn("is lost", self.err)
 
     def test_one_at_a_time(self):

@@ -6,13 +6,24 @@
 namespace hf::core::event_logger {
 
 void take(Found& best, Found found) {
+#ifndef HOLDFAST_MUTATE_BEGINNING_COUNTS
   found.whole = found.bytes.size() >= found.promised;
+#endif
   const std::uint64_t promised = std::max(best.promised, found.promised);
   const TestClock last_failed = std::max(best.last_failed, found.last_failed);
   auto merit = [](const Found& f) { return std::tuple(f.known, f.whole, f.term, f.bytes.size()); };
   if (merit(found) > merit(best)) best = std::move(found);
   best.promised = promised;
   best.last_failed = last_failed;
+}
+
+bool suffices(const Found& best, Term next, bool all_places) {
+  if (best.promised > best.bytes.size()) return false;
+#ifndef HOLDFAST_MUTATE_OLDER_SUFFICES
+  return all_places || (best.known && best.term.next() == next);
+#else
+  return all_places || best.known;
+#endif
 }
 
 }  // namespace hf::core::event_logger

@@ -22,4 +22,8 @@ struct Found {
 // is the beginning of a copy: nothing behind the promise was stable there, so an older hosting's stream that reaches so far is the same.
 void take(Found& best, Found found);
 
+// Nothing that was told to be stable is missing in it, for a hosting under the term `next`. `all_places`: whoever may have had events was
+// asked. Otherwise what the hosting before wrote may have been stable where it was lost.
+bool suffices(const Found& best, Term next, bool all_places);
+
 }  // namespace hf::core::event_logger

@@ -48,5 +48,17 @@ TEST(Found, ACopyThatHasOnlyBegunDoesNotCount) {
   EXPECT_GT(lost.promised, lost.bytes.size());
 }
 
+TEST(Found, WhatMayBeMissingDoesNotSuffice) {
+  Found nobody;
+  EXPECT_TRUE(suffices(nobody, Term{1}, true));  // nothing was ever determined
+  EXPECT_FALSE(suffices(nobody, Term{1}, false));
+  EXPECT_TRUE(suffices(found(0, 848, 848), Term{1}, false));
+  EXPECT_FALSE(suffices(found(0, 1000, 848), Term{1}, true));
+  // Taken over under term 1, by one that is lost too: what it wrote may have been stable at an agent that is not there any more.
+  EXPECT_FALSE(suffices(found(0, 848, 848), Term{2}, false));
+  EXPECT_TRUE(suffices(found(0, 848, 848), Term{2}, true));
+  EXPECT_TRUE(suffices(found(1, 848, 900), Term{2}, false));
+}
+
 }  // namespace
 }  // namespace hf::core::event_logger

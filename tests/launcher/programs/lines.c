@@ -1,5 +1,5 @@
-/* lines [MICROSECONDS]: rank 0 reads a line of standard input, everybody is told of it and answers with a sum of it and of what the others said; rank 0 prints
-   the line and the sum. What is printed is a function of what was given. Each computes for so long at each line. */
+/* lines [MICROSECONDS]: rank 0 reads a line of standard input, everybody is told of it and answers with a sum of it and of what the others
+   said; rank 0 prints the line and the sum. What is printed is a function of what was given. Each computes for so long at each line. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
