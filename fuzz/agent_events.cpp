@@ -47,7 +47,7 @@ void take(Bytes input) {
     timeline.on_event(event, in.get_bytes(std::min(size, in.left())));
   }
   timeline.on_end(Instant{1'000'000'000}, 1);
-  for (const std::string& text : {summary(timeline), report_json(timeline, job), trace_json(timeline, job)}) touch(bytes_of(text));
+  for (const std::string& text : {summary(timeline), report_json(timeline, job, {}), trace_json(timeline, job)}) touch(bytes_of(text));
 }
 
 }  // namespace hf::fuzz
