@@ -175,7 +175,8 @@ Result<Injection> parse_head(std::string_view spec) {
   if (!fields) return std::unexpected(fields.error());
   Injection out;
   out.kind = Injection::Kind::head;
-  if (spec.starts_with("head,") && fields->size() == 1 && fields->contains("at") && parse_duration((*fields)["at"], out.at_ns)) return out;
+  const bool timed = spec.starts_with("head,") && fields->size() == 1 && fields->contains("at");
+  if (timed && parse_duration((*fields)["at"], out.at_ns)) return out;
   if (!spec.starts_with("head:") || !fields->contains("random") || fields->contains("max")) {
     return fail(fmt::format("--inject {}: give it as head,at=1s or head:random,rate=0.2/s", spec));
   }

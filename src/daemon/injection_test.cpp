@@ -66,8 +66,8 @@ TEST(Injection, OfTheHead) {
   EXPECT_EQ(out[1].kind, Injection::Kind::head_random);
   EXPECT_EQ(out[1].seed, 3u);
   EXPECT_FALSE(out[2].seed_given);
-  for (const char* bad : {"head", "head,", "head:", "headat=1s", "head,at=soon", "head,at=1s,for=2s", "head:at=1s", "head:random", "heads,at=1s",
-                          "head:random,rate=1,max=2", "head,random,rate=1", "head,at=1s,at=2s"}) {
+  for (const char* bad : {"head", "head,", "head:", "headat=1s", "head,at=soon", "head,at=1s,for=2s", "head:at=1s", "head:random",
+                          "heads,at=1s", "head:random,rate=1,max=2", "head,random,rate=1", "head,at=1s,at=2s"}) {
     EXPECT_FALSE(parse_injections(bad, 4, 3, out)) << bad;
   }
 }

@@ -110,8 +110,10 @@ class Background(Detached):
         self.assertEqual(self.holdfast("logs", code=0), "x\nx\n")
 
     def test_a_job_that_cannot_start(self):
-        for words, code, text in [(("/no/such/program",), 127, "not found"), (("--wdir", "/no/such", "true"), 127, "cannot enter the directory"),
-                                  (("sleep", 100, ":", "--wdir", "/no/such", "true"), 127, "cannot enter the directory"),  # the first one could
+        for words, code, text in [(("/no/such/program",), 127, "not found"),
+                                  (("--wdir", "/no/such", "true"), 127, "cannot enter the directory"),
+                                  # One of them could.
+                                  (("sleep", 100, ":", "--wdir", "/no/such", "true"), 127, "cannot enter the directory"),
                                   (("--hosts", "elsewhere", "--launcher-exec", "/no/such/ssh", "true"), 1, "/no/such/ssh")]:
             self.holdfast("run", "--detach", "-n", 1, *words, code=code)
             self.assertIn(text, self.err)
@@ -274,14 +276,16 @@ class Names(Detached):
         self.assertRegex(self.holdfast("ps", code=0), r"^JOB +STARTED +STATE +RANKS +NODES +RESTARTS +OUTPUT +COMMAND\n$")
         job = self.detach("-n", 3, "--nodes", 2, "sleep", 100)
         terminal = self.follow("run", "-n", "1", "sleep", "101")
-        self.wait_until(lambda: len(self.jobs()) == 2 and all(job["state"] == "running" for job in self.jobs().values()), "start")
+        self.wait_until(lambda: [job["state"] for job in self.jobs().values()] == ["running"] * 2, "start")
         rows = [re.split(" {2,}", line) for line in self.holdfast("ps", code=0).splitlines()]
         self.assertEqual({(*row[2:], row[0] == job) for row in rows[1:]},
-                         {("running", "3", "2", "0", "kept", "sleep 100", True), ("running", "1", "1", "0", "terminal", "sleep 101", False)})
+                         {("running", "3", "2", "0", "kept", "sleep 100", True),
+                          ("running", "1", "1", "0", "terminal", "sleep 101", False)})
         other = next(name for name in self.jobs() if name != job)
         for command in ("attach", "logs"):
             self.holdfast(command, other, code=1)
-            self.assertEqual(self.err, f"holdfast {command}: job {other} was not started with --detach: its output goes to its own terminal\n")
+            self.assertEqual(self.err, f"holdfast {command}: job {other} was not started with --detach: "
+                                       "its output goes to its own terminal\n")
         self.holdfast("kill", code=1)
         self.assertRegex(self.err, f"which running job\\? There are .*{job}")
         self.holdfast("kill", other, job[:4], code=0)
@@ -430,7 +434,8 @@ class Sockets(Detached):
             crowd.append(socket.socket(socket.AF_UNIX))
             crowd[-1].connect(path)
             try:
-                crowd[-1].sendall([b"\0" * 70_000, b'{"request":"input","data":"!"}\n', b'{"request":"attach"}\n{"request":', b"\n" * 1000][n % 4])
+                crowd[-1].sendall([b"\0" * 70_000, b'{"request":"input","data":"!"}\n', b'{"request":"attach"}\n{"request":',
+                                   b"\n" * 1000][n % 4])
             except (BrokenPipeError, ConnectionResetError):
                 pass
         for client in crowd[:32]:

@@ -47,7 +47,8 @@ Result<std::vector<KeptRecord>> kept_records() {
     kept.record = std::move(*record);
     out.push_back(std::move(kept));
   }
-  std::ranges::stable_sort(out, std::greater(), [](const KeptRecord& kept) { return number_member(kept.record, "started_ns").value_or(0); });
+  auto started = [](const KeptRecord& kept) { return number_member(kept.record, "started_ns").value_or(0); };
+  std::ranges::stable_sort(out, std::greater(), started);
   return out;
 }
 
