@@ -23,6 +23,7 @@ WAIT_S = 8  # for a socket that is to be closed by the other side; longer than i
 CONNECTIONS = 200
 CHALLENGE_BYTES = 64  # at most so much is said to who has proved nothing
 REFUSED = 3  # wire::BootstrapKind
+VERSION = 7  # wire::bootstrap_version
 LISTENING = "0A"
 
 
@@ -64,10 +65,10 @@ class Job(LinesJob):
         super().__init__(case, "-n", 4, "--nodes", 2, "--spares", 1)
 
     def listeners(self):
-        """Of all its processes."""
+        """Of all its processes. The one for the user's other commands is in a directory of his own: launcher.detached, unit.clients."""
         tcp = {row.split()[9]: row.split()[1] for row in Path("/proc/net/tcp").read_text().splitlines()[1:] if row.split()[3] == LISTENING}
         unix = {row.split()[6]: row.split()[7] for row in Path("/proc/net/unix").read_text().splitlines()[1:]
-                if row.split()[3] == "00010000" and len(row.split()) > 7}
+                if row.split()[3] == "00010000" and len(row.split()) > 7 and row.split()[7].startswith("@")}
         found = []
         for pid in sorted(processes_of(self.marker)):
             for inode in self.sockets_of(pid):
@@ -185,7 +186,7 @@ class Strangers(Case):
                 self.random.shuffle(everything)
                 recorded = (recorder.said_to(one.address) + everything)[:12] if recorder else []
             else:
-                recorded = [struct.pack("<I", 4) + b"\0" * 16, struct.pack("<Iii", 1, 6, 99), struct.pack("<Iii", 1, 6, 0)]
+                recorded = [struct.pack("<I", 4) + b"\0" * 16, struct.pack("<Iii", 1, VERSION, 99), struct.pack("<Iii", 1, VERSION, 0)]
             pending += [(one, stranger) for stranger in self.attack(one, recorded)]
             job.say(f"strangers at {one.owner} {one.kind}")
         for one, stranger in pending:
@@ -217,7 +218,7 @@ class Strangers(Case):
                 stranger = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
                 stranger.connect(one.address)
                 try:
-                    stranger.send(struct.pack("<Iii", 1, 6, 0))
+                    stranger.send(struct.pack("<Iii", 1, VERSION, 0))
                     os._exit(1 if stranger.recv(1000) else 0)
                 except OSError:
                     os._exit(0)
