@@ -60,6 +60,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
 
   // ---- agent_ranks.cpp: life of the ranks
   void start_all();
+  void start_next(std::size_t index);
   Result<> bind_all();
   void start(LocalRank& rank);
   std::expected<pid_t, os::StartError> execute(LocalRank& rank);
@@ -151,6 +152,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   InputKeeper input_;
   std::uint64_t input_taken_ = 0;
   std::vector<std::unique_ptr<LocalRank>> ranks_;  // of this node, ascending
+  std::vector<int> to_start_;                      // those that began here
   bool job_is_mpi_ = false;
   bool unfit_ = false;  // this node is of no use to the job
   bool ending_ = false, over_ = false, gone_ = false;  // over: nothing is left here, and the head knows

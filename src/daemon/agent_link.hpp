@@ -47,6 +47,7 @@ class AgentLinks {
   void on_ending();
   void hold(std::set<NodeId> agents) { tree_->hold(std::move(agents)); }  // fault injection
   void leave();  // all have ended their processes
+  bool all_posted() const { return tree_->all_posted(); }
   bool all_sent() const { return !tree_ || tree_->all_sent(); }
   // What an agent's clock must be raised by to be the head's: 0 on the same machine.
   std::int64_t clock_offset_ns(int node) const { return agents_[static_cast<std::size_t>(node)].clock_offset_ns; }

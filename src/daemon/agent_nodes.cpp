@@ -65,7 +65,7 @@ void Agent::on_cut(Bytes payload) {
   loop_.cancel(cut_);
   cut_ = loop_.at(os::later(os::now(), cut_delay_ns), [this, sides = std::move(sides), cut] {
     set_sides(sides);
-    cut_ = loop_.at(os::later(os::now(), cut.for_ns), [this] {
+    cut_ = loop_.at(os::later(os::now(), cut_lasts_ns(cut.for_ns)), [this] {
       cut_ = 0;
       set_sides({});
     });

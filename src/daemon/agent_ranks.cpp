@@ -24,12 +24,18 @@ constexpr int library_verdict_ms = 500;  // from here on it need not have ended 
 }  // namespace
 
 void Agent::start_all() {
+  for (auto& rank : ranks_) to_start_.push_back(rank->rank);
   if (Result<> bound = bind_all(); !bound) {
     return event_failed(*ranks_.front(), 1, fmt::format("{}: {}", job_.node_name(ticket_.node), bound.error().text));
   }
-  for (auto& rank : ranks_) {
-    if (!ending_) start(*rank);
-  }
+  start_next(0);
+}
+
+// One a turn of the loop: others must hear of this agent meanwhile.
+void Agent::start_next(std::size_t index) {
+  if (ending_ || index >= to_start_.size()) return;
+  start(*local(to_start_[index]));
+  loop_.at(os::now(), [this, index] { start_next(index + 1); });
 }
 
 Result<> Agent::bind_all() {

@@ -93,6 +93,8 @@ struct Cut {
 };
 // A partition is in force so long after it was said: all have heard of it by then.
 inline constexpr std::int64_t cut_delay_ns = 30'000'000;
+// From then on: it heals when it was to, counted from when it was said.
+constexpr std::int64_t cut_lasts_ns(std::int64_t for_ns) { return for_ns > cut_delay_ns ? for_ns - cut_delay_ns : 0; }
 
 struct Held {
   std::uint32_t generation = 0;

@@ -383,6 +383,7 @@ void Head::end(int exit_code, std::uint32_t grace) {
   // An agent that does not follow is ended with its ranks.
   loop_.cancel(deadline_);
   deadline_ = loop_.at(os::later(os::now(), (std::int64_t{grace} + 5000) * os::millisecond_ns), [this] {
+    forced_ = true;
     agents_.kill_all();
     nodes_gone_ = job_.agent_count();
     finish_if_over();
@@ -402,7 +403,7 @@ void Head::finish_if_over() {
     output_.write_error(summary(timeline_));
     agents_.leave();
   }
-  if (output_.empty() && agents_.all_sent()) return loop_.stop();
+  if (output_.empty() && (forced_ || agents_.all_sent())) return loop_.stop();
   loop_.cancel(deadline_);
   deadline_ = loop_.at(os::later(os::now(), os::millisecond_ns), [this] { finish_if_over(); });
 }

@@ -91,7 +91,7 @@ class Head {
   int choose_spare() const;
   std::map<int, std::vector<int>> choose_targets(const std::vector<int>& ranks) const;
   void move_ranks(const std::vector<int>& ranks, int to);
-  void give_all_input(int agent);
+  void feed_input();
   void mark_lost(int rank);
   int choose_holder(int agent, int not_this) const;
   void give_holder(int agent, int not_this);
@@ -130,12 +130,16 @@ class Head {
   std::vector<AgentState> states_;    // by agent
   InputKeeper input_kept_;            // all that was given to rank 0, should it start elsewhere
   std::uint64_t input_taken_ = 0;
+  std::uint64_t input_fed_ = 0;       // of it, to the agent that has rank 0 now
+  bool input_end_fed_ = false;
+  os::EventLoop::TimerId feed_ = 0;
   int groups_ = 0;                    // given so far
   os::EventLoop::TimerId heal_ = 0;   // a partition is in force
   std::vector<std::optional<wire::UnprotectReason>> rank_unprotected_;
   bool threads_told_ = false;  // that a rank is unprotected since several threads call MPI
   int ranks_over_ = 0, ranks_initialized_ = 0, nodes_gone_ = 0;
   bool mpi_job_announced_ = false;
+  bool forced_ = false;  // the agents did not end in time
   bool ending_ = false, ended_ = false, interrupted_ = false;
   std::optional<int> exit_code_;
   os::EventLoop::TimerId deadline_ = 0;

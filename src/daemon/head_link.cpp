@@ -57,24 +57,30 @@ void HeadLink::on_place(Bytes payload) {
                          [this](TreeNode::EndReason) { gone(); },
                          [this](NodeId wanted) { send(ControlKind::where, std::as_bytes(std::span(&wanted.value, 1))); }});
   tree_->set_address(head_node, {head_address_, ticket_.port});
+  const NodeId parent = tree_->shape().parent(self_);
+  Address parent_at;
   AgentAddress above;
-  for (std::uint32_t i = 0; i < place.address_count && read_struct(payload, above); ++i) tree_->set_address(NodeId(above.node), above.at);
+  for (std::uint32_t i = 0; i < place.address_count && read_struct(payload, above); ++i) {
+    if (NodeId(above.node) == parent) parent_at = above.at;
+    else tree_->set_address(NodeId(above.node), above.at);
+  }
   for (auto& [kind, body] : std::exchange(unsent_, {})) tree_->post_up(kind, body);
   for (auto& [node, channel] : std::exchange(early_, {})) tree_->add_link(node, std::move(channel));
-  link(tree_->shape().parent(self_));
+  link(parent, parent_at);
 }
 
-void HeadLink::link(NodeId parent) {
+// The tree is told the parent's address when it is connected: it would dial too.
+void HeadLink::link(NodeId parent, Address at) {
   if (parent == head_node) return tree_->add_link(head_node, joining_->share());
-  std::optional<Address> at = tree_->address_of(parent);
-  if (!at) return gone();  // not our head
-  parent_ = std::make_unique<ControlVisit>(loop_, ticket_.key, self_, Purpose::tree, *at,
-                                           ControlVisit::Handlers{[this, parent] { on_linked(parent); }, [](ControlKind, Bytes) {},
+  if (at.port == 0) return gone();  // not our head
+  parent_ = std::make_unique<ControlVisit>(loop_, ticket_.key, self_, Purpose::tree, at,
+                                           ControlVisit::Handlers{[this, parent, at] { on_linked(parent, at); }, [](ControlKind, Bytes) {},
                                                                   [this] { gone(); }});
 }
 
-void HeadLink::on_linked(NodeId parent) {
+void HeadLink::on_linked(NodeId parent, Address at) {
   tree_->add_link(parent, parent_->share());
+  tree_->set_address(parent, at);
   joining_->channel().send_bytes(ControlKind::linked);
   joining_->channel().flush_blocking();
   joining_->channel().shut();

@@ -36,8 +36,8 @@ class HeadLink {
  private:
   void on_guest(const Visitor& visitor, ChannelPtr channel);
   void on_place(Bytes payload);
-  void link(NodeId parent);
-  void on_linked(NodeId parent);
+  void link(NodeId parent, Address at);
+  void on_linked(NodeId parent, Address at);
   void on_message(ControlKind kind, Bytes payload);
   void gone();
 

@@ -50,7 +50,7 @@ bool Head::partition(const Injection& injection) {
   agents_.send_all_bytes(ControlKind::cut, body);
   heal_ = loop_.at(os::later(os::now(), cut_delay_ns), [this, others, for_ns = injection.for_ns] {
     agents_.hold(others);
-    heal_ = loop_.at(os::later(os::now(), for_ns), [this] {
+    heal_ = loop_.at(os::later(os::now(), cut_lasts_ns(for_ns)), [this] {
       heal_ = 0;
       agents_.hold({});
     });
@@ -76,15 +76,40 @@ void Head::start_if_ready() {
 }
 
 void Head::give_input(Bytes bytes) {
-  if (job_.keeps_events()) {
-    if (bytes.empty()) input_kept_.end();
-    else if (Result<> kept = input_kept_.append(bytes); !kept) {
-      output_.say(kept.error().text);
+  if (!job_.keeps_events()) {
+    return agents_.send_bytes(agent_of(0), bytes.empty() ? ControlKind::input_end : ControlKind::input, bytes);
+  }
+  if (bytes.empty()) input_kept_.end();
+  else if (Result<> kept = input_kept_.append(bytes); !kept) {
+    output_.say(kept.error().text);
+    return end(1, grace_ms);
+  }
+  feed_input();
+}
+
+// What was kept and rank 0's agent has not been given: all of it, when it is another agent now. No faster than it is taken, so that it
+// is in nobody's way.
+void Head::feed_input() {
+  constexpr std::int64_t pause_ns = 2 * os::millisecond_ns;
+  std::vector<std::byte> input(64 << 10);
+  loop_.cancel(feed_);
+  while (!ending_ && input_fed_ < input_kept_.size()) {
+    if (!agents_.all_posted()) {
+      feed_ = loop_.at(os::later(os::now(), pause_ns), [this] {
+        feed_ = 0;
+        feed_input();
+      });
+      return;
+    }
+    ssize_t n = ::pread(input_kept_.fd(), input.data(), input.size(), static_cast<off_t>(input_fed_));
+    if (n <= 0) {
+      output_.say("what was given on standard input cannot be read again");
       return end(1, grace_ms);
     }
+    agents_.send_bytes(agent_of(0), ControlKind::input, Bytes(input).first(static_cast<std::size_t>(n)));
+    input_fed_ += static_cast<std::uint64_t>(n);
   }
-  AgentState& state = states_[static_cast<std::size_t>(agent_of(0))];
-  if (!state.gone) agents_.send_bytes(agent_of(0), bytes.empty() ? ControlKind::input_end : ControlKind::input, bytes);
+  if (!ending_ && input_kept_.ended() && !std::exchange(input_end_fed_, true)) agents_.send_bytes(agent_of(0), ControlKind::input_end);
 }
 
 void Head::lose_agent(int agent, const std::string& why) {
@@ -256,21 +281,10 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
       hosting(rank).places.push_back(state.holder);
     }
   }
-  if (std::ranges::find(ranks, 0) != ranks.end()) give_all_input(to);
-}
-
-void Head::give_all_input(int agent) {
-  std::vector<std::byte> input(64 << 10);
-  for (std::uint64_t at = 0; at < input_kept_.size();) {
-    ssize_t n = ::pread(input_kept_.fd(), input.data(), input.size(), static_cast<off_t>(at));
-    if (n <= 0) {
-      output_.say("what was given on standard input cannot be read again");
-      return end(1, grace_ms);
-    }
-    agents_.send_bytes(agent, ControlKind::input, Bytes(input).first(static_cast<std::size_t>(n)));
-    at += static_cast<std::uint64_t>(n);
-  }
-  if (input_kept_.ended()) agents_.send_bytes(agent, ControlKind::input_end);
+  if (std::ranges::find(ranks, 0) == ranks.end()) return;
+  input_fed_ = 0;
+  input_end_fed_ = false;
+  feed_input();
 }
 
 // The next living agent in the ring of all, on another machine if there is one.

@@ -106,7 +106,8 @@ void TreeNode::reach(NodeId peer) {
   if (neighbour.visit || !neighbour.links.empty()) return;
   if (neighbour.at) return dial(peer, neighbour);
   const bool above = self_ != head_node && (peer == head_node || !is_alive(peer) || shape().is_above(peer, self_));
-  if (started_ && !above && !std::exchange(neighbour.asked, true)) handlers_.on_unreachable(peer);
+  const bool built = started_ || membership_.version().value > 0;  // before, all agents dial their parents by themselves
+  if (built && !above && !std::exchange(neighbour.asked, true)) handlers_.on_unreachable(peer);
 }
 
 void TreeNode::dial(NodeId peer, Neighbour& neighbour) {

@@ -48,6 +48,7 @@ class TreeNode {
   void hold(std::set<NodeId> nodes);
   bool is_alive(NodeId agent) const { return membership_.shape().is_alive(agent); }
   const core::tree::Shape& shape() const { return membership_.shape(); }
+  bool all_posted() const { return waiting_.empty(); }  // nothing waits for room in the tree
   bool all_sent() const;  // to the neighbours that are connected
 
  private:

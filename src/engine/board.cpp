@@ -29,7 +29,8 @@ void EngineImpl::check_board() {
 void EngineImpl::take_log_address(Peer& p, const wire::BoardEntry& entry) {
   const std::uint64_t address = entry.log_address_and_port;
   const NodeId agent{static_cast<std::int32_t>(entry.agent_and_log_base >> 32)};
-  if (p.local || !remote_log_ || address == 0 || agent != p.agent || address == p.log_address_and_port) return;
+  if (p.local || !remote_log_ || address == 0 || agent != p.agent || (agent == p.log_agent && address == p.log_address_and_port)) return;
+  p.log_agent = agent;
   p.log_address_and_port = address;
   remote_log_->agent(p.agent, static_cast<std::uint32_t>(address >> 16), static_cast<std::uint16_t>(address & 0xffff));
 }

@@ -98,7 +98,9 @@ struct Peer {
   Incarnation incarnation{};  // newest known
   wire::RankState state = wire::RankState::absent;
   std::uint64_t address_and_port = 0;
-  std::uint64_t log_address_and_port = 0;  // of `agent`
+  // What was told of where logs are served. The board's words are not read together: a later reading puts right what was not `agent`'s.
+  NodeId log_agent{-1};
+  std::uint64_t log_address_and_port = 0;
   bool looked_up = false;  // TCP: its addresses have been asked for
   os::UniqueFd doorbell;
   std::map<Incarnation, std::unique_ptr<PeerLog>> logs;

@@ -235,7 +235,8 @@ void EngineImpl::on_closed(Peer& from, const Event& event) {
   reset_channel_out(from);
   reset_incoming(from);
   bool kept = job.logging && !from.unprotected && !self_unprotected_;
-  if (!kept && event.established && from.running() && !finalizing_) {
+  const bool may_run = from.running() || from.state == wire::RankState::absent;  // absent: the answer to look_up is on its way
+  if (!kept && event.established && may_run && !finalizing_) {
     from.lost_since = now_ns();
     from.lost_reason = event.reason;
   }

@@ -147,7 +147,7 @@ void RemoteLog::Impl::agent(NodeId node, Endpoint endpoint) {
   Node& n = nodes_[node];
   n.number = node;
   n.endpoint = endpoint;
-  if (!n.questions.empty() && !n.stream && n.deadline_ns == 0) connect(n);
+  if (!n.held && !n.questions.empty() && !n.stream && n.deadline_ns == 0) connect(n);
 }
 
 bool RemoteLog::Impl::idle() const {

@@ -112,7 +112,9 @@ class Partitions(unittest.TestCase):
 
     def test_a_node_and_the_one_that_holds_its_events(self):
         self.run_orders(4, 4, 2, "partition:0,1|2,3,at=100ms,for=10s", rounds=300, microseconds=5000, expect=1)
-        self.assertIn("cannot start again on node 4: agent 3, which holds their events, cannot be reached; the job ends", self.err)
+        # Either of the two is found silent first.
+        self.assertRegex(self.err, "cannot start again on node [45]: (agent 3, which holds their events, cannot be reached|"
+                                   "the determinants of rank . were lost).*; the job ends")
 
     def test_short_ones_one_after_the_other_and_deaths(self):
         self.run_orders(4, 3, 1, "partition:0|1,at=50ms,for=300ms", "partition:0,1|2,at=400ms,for=300ms",

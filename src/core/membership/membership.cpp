@@ -114,6 +114,7 @@ void Membership::on_timeout(Instant now) {
   if (ended_) return;
   notice_pause(now);
   if (!ending_) look_for_silence(now);
+  else if (self_ != head_node && now.value - parent_heard_.value >= options_.silent_parent_ns) end(EndReason::cut_off);
   if (ended_) return;
   if (decision_.poll(now)) decide(now);
   if (now >= next_beat_) beat(now);
@@ -152,6 +153,7 @@ std::optional<Instant> Membership::next_deadline() const {
   if (ended_) return std::nullopt;
   std::optional<Instant> soonest = next_beat_;
   tree::earlier(soonest, decision_.at());
+  if (ending_ && self_ != head_node) tree::earlier(soonest, after(parent_heard_, options_.silent_parent_ns));
   if (ending_) return soonest;
   for (const auto& [node, watched] : watched_) {
     if (!watched.watch.suspected()) tree::earlier(soonest, watched.watch.deadline(options_, started_));

@@ -12,7 +12,7 @@ struct MembershipOptions {
   std::int64_t silence_ceiling_ns = 800'000'000;
   double deviations = 8;
   std::int64_t contact_ns = 400'000'000;       // for the first frame of an agent that comes under another by a healing
-  std::int64_t start_ns = 60'000'000'000;      // the same, before all agents have joined
+  std::int64_t start_ns = 60'000'000'000;      // silence of whoever it is, before the job has started: agents prepare, at length
   std::int64_t gather_ns = 5'000'000;           // between the first word of a death and the head's decision: others come with it
   std::int64_t decision_ns = 100'000'000;      // between two decisions of the head: what is found dead meanwhile goes into one
   std::int64_t closed_parent_ns = 5'000'000'000;   // an agent whose parent's connection is closed waits so long for another ...

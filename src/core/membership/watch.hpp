@@ -46,7 +46,7 @@ class Watch {
     return std::clamp(wanted, o.silence_floor_ns, o.silence_ceiling_ns);
   }
   Instant deadline(const MembershipOptions& o, bool started) const {
-    std::int64_t allowed = beats_ > 0 ? threshold_ns(o) : started ? o.contact_ns : o.start_ns;
+    std::int64_t allowed = !started ? o.start_ns : beats_ > 0 ? threshold_ns(o) : o.contact_ns;
     return Instant(heard_.value + allowed);
   }
   void on_timeout(Instant now, const MembershipOptions& o, bool started) {
