@@ -13,21 +13,12 @@
 
 #include "daemon/clients/kept_jobs.hpp"
 #include "daemon/head.hpp"
+#include "os/pipe.hpp"
 #include "os/process.hpp"
 #include "os/tcp.hpp"
 
 namespace hf::daemon {
 namespace {
-
-struct Pipe {
-  os::UniqueFd read, write;
-};
-
-Result<Pipe> make_pipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
-  return Pipe{os::UniqueFd(ends[0]), os::UniqueFd(ends[1])};
-}
 
 int complain(const Error& error) {
   fmt::print(stderr, "holdfast: {}\n", error.text);
@@ -95,7 +86,7 @@ int run_in_background(RunOptions options) {
   const std::string id = socket->id();
   Result<KeptJob> job = make_kept_job(id);
   if (!job) return complain(job.error());
-  Result<Pipe> started = make_pipe(), stray = make_pipe();
+  Result<os::Pipe> started = os::make_pipe(), stray = os::make_pipe();
   if (!started || !stray) return complain((started ? stray : started).error());
   os::set_non_blocking(stray->read.get());
   std::fflush(nullptr);

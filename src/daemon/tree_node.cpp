@@ -58,11 +58,6 @@ void TreeNode::set_address(NodeId agent, Address at) {
   if (!neighbour.waiting.empty()) reach(agent);
 }
 
-std::optional<Address> TreeNode::address_of(NodeId agent) const {
-  auto found = neighbours_.find(agent);
-  return found == neighbours_.end() ? std::nullopt : found->second.at;
-}
-
 void TreeNode::on_channel_frame(NodeId peer, ControlChannel& channel, ControlKind kind, Bytes payload) {
   auto frame = kind == ControlKind::tree ? wire::decode_tree_frame(payload, agents_) : std::nullopt;
   if (!frame) {  // it has the key, and is no neighbour

@@ -34,7 +34,6 @@ class TreeNode {
 
   void add_link(NodeId peer, ChannelPtr channel);  // which has proved itself
   void set_address(NodeId agent, Address at);
-  std::optional<Address> address_of(NodeId agent) const;
 
   // Messages that the tree has no room for now wait here, in order.
   void post_up(ControlKind kind, Bytes body, Bytes tail = {}) { post(NodeId{}, false, kind, body, tail); }

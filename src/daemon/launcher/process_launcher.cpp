@@ -13,22 +13,13 @@
 #include <cstring>
 
 #include "os/clock.hpp"
+#include "os/pipe.hpp"
 #include "os/tcp.hpp"
 
 namespace hf::daemon {
 namespace {
 
 constexpr std::int64_t settle_ms = 3000, settle_step_ms = 5;
-
-struct Pipe {
-  os::UniqueFd read, write;
-};
-
-Result<Pipe> make_pipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
-  return Pipe{os::UniqueFd(ends[0]), os::UniqueFd(ends[1])};
-}
 
 }  // namespace
 
@@ -39,16 +30,16 @@ ProcessLauncher::~ProcessLauncher() {
 Result<> ProcessLauncher::start(int number, const std::string& host, const AgentTicket& ticket) {
   Result<Way> way = way_to(host);
   if (!way) return std::unexpected(way.error());
-  Result<Pipe> input = make_pipe();
+  Result<os::Pipe> input = os::make_pipe();
   if (!input) return std::unexpected(input.error());
   // Less than PIPE_BUF into an empty pipe: never waits, never short.
   static_assert(sizeof ticket < PIPE_BUF);
   if (::write(input->write.get(), &ticket, sizeof ticket) != sizeof ticket) return fail("cannot write to a pipe");
   os::Command& command = way->command;
   command.input = input->read.get();
-  Result<Pipe> error = Pipe{};
+  Result<os::Pipe> error = os::Pipe{};
   if (way->remote) {
-    error = make_pipe();
+    error = os::make_pipe();
     if (!error) return std::unexpected(error.error());
     command.output = command.error = error->write.get();
   }
