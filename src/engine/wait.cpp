@@ -61,14 +61,14 @@ void EngineImpl::progress_rails() {
   }
   if (rail_) {
     poll_rail();
+    // Between questions only the ends of idle connections could be heard. Answers come first: the next question is asked before anybody sleeps.
+    if (!remote_log_->idle() || passes_ % idle_look_every == 0) poll_remote_logs();
     for (Peer* p : remote_peers_) {
       if (p->in.feeding) feed_remote(*p);
       pump(*p);
       if (p->lost_since) check_lost(*p);
       if (self_unprotected_) publish_log_done(*p);
     }
-    // Between questions only the ends of idle connections could be heard.
-    if (!remote_log_->idle() || passes_ % idle_look_every == 0) poll_remote_logs();
   }
   persist_events();
   look_at_stable();
