@@ -11,14 +11,16 @@ Octets sample(Random& random) {
   for (std::uint64_t i = random() % 6; i > 0; --i) {
     const std::string text(random() % 200 + 1, 'x');
     const auto stream = random() % 2 ? daemon::KeptStream::out : daemon::KeptStream::error;
-    out.put(daemon::KeptRecordHead{static_cast<std::uint32_t>(text.size()), stream});
+    daemon::KeptRecordHead head{static_cast<std::uint32_t>(text.size()), stream, random() % 2 == 0};
+    head.mark = {static_cast<std::int32_t>(random() % 4) - 1, static_cast<std::uint32_t>(random() % 2), random(), random()};
+    out.put(head);
     out.put_bytes(bytes_of(text));
   }
   return bytes;
 }
 
 void take(Bytes input) {
-  auto used = daemon::decode_kept(input, [](daemon::KeptStream, std::string_view bytes) { touch(bytes_of(bytes)); });
+  auto used = daemon::decode_kept(input, [](const daemon::KeptRecordHead&, std::string_view bytes) { touch(bytes_of(bytes)); });
   if (used && *used > input.size()) std::abort();
 }
 

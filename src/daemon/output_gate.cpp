@@ -15,7 +15,32 @@ std::optional<std::uint64_t> OutputGate::take_difference() {
 void OutputGate::end_line() {
   ++lines_;
   line_bytes_ = 0;
+  line_unknown_ = false;
   XXH3_64bits_reset(&line_);
+}
+
+bool OutputGate::resume(Position passed, Position next) {
+  const bool whole = next <= passed;
+  if (!whole) passed = next;
+  passed_lines_ = unchecked_ = passed.lines;
+  passed_open_ = passed.open_bytes;
+  open_unchecked_ = passed.open_bytes > 0;
+  on_restart();
+  lines_ = next.lines;
+  line_bytes_ = next.open_bytes;
+  line_unknown_ = next.open_bytes > 0;
+  return whole;
+}
+
+// A line has been passed on to its end.
+void OutputGate::remember_line() {
+  ++passed_lines_;
+  passed_open_ = 0;
+  open_unchecked_ = false;
+  if (!line_unknown_) return hashes_.append(XXH3_64bits_digest(&line_));
+  hashes_ = {};
+  replay_ = {};
+  unchecked_ = passed_lines_;
 }
 
 // `segment` begins before the position passed on. Takes what is to be skipped of it, and returns the rest.
@@ -24,7 +49,7 @@ std::string_view OutputGate::skip(std::string_view segment, bool ends, std::stri
     XXH3_64bits_update(&line_, segment.data(), segment.size());
     line_bytes_ += segment.size();
     if (ends) {
-      if (!replay_.check(hashes_, XXH3_64bits_digest(&line_))) differs();
+      if (lines_ >= unchecked_ && !replay_.check(hashes_, XXH3_64bits_digest(&line_))) differs();
       end_line();
     }
     return {};
@@ -35,11 +60,9 @@ std::string_view OutputGate::skip(std::string_view segment, bool ends, std::stri
   if (ends && n == segment.size()) {  // the line was longer before: what was passed on of it is ended here
     differs();
     pass_on += '\n';
-    hashes_.append(XXH3_64bits_digest(&line_));
-    ++passed_lines_;
-    passed_open_ = 0;
+    remember_line();
     end_line();
-  } else if (line_bytes_ == passed_open_ && XXH3_64bits_digest(&line_) != passed_open_hash_) {
+  } else if (line_bytes_ == passed_open_ && !open_unchecked_ && !line_unknown_ && XXH3_64bits_digest(&line_) != passed_open_hash_) {
     differs();
   }
   return segment.substr(n);
@@ -59,9 +82,7 @@ void OutputGate::on_bytes(std::string_view in, std::string& pass_on) {
       pass_on += open_;
       pass_on += segment;
       open_.clear();
-      hashes_.append(XXH3_64bits_digest(&line_));
-      ++passed_lines_;
-      passed_open_ = 0;
+      remember_line();
       end_line();
     } else {
       open_ += segment;
@@ -76,12 +97,14 @@ void OutputGate::pass_open_line(std::string& pass_on) {
   open_.clear();
   passed_open_ = line_bytes_;
   passed_open_hash_ = XXH3_64bits_digest(&line_);
+  open_unchecked_ = line_unknown_;
 }
 
 void OutputGate::on_restart() {
   open_.clear();
   lines_ = 0;
   line_bytes_ = 0;
+  line_unknown_ = false;
   XXH3_64bits_reset(&line_);
   replay_ = {};
 }

@@ -27,22 +27,35 @@ class OutputGate {
   void on_restart();  // what follows is written by a new incarnation; what waits of the old one is dropped
   // The stream has ended: passes on what waits. What an earlier incarnation has written beyond it is a difference.
   void on_end(std::string& pass_on);
+  // How far output has been passed on; `open_bytes` are of the line after those.
+  struct Position {
+    std::uint64_t lines = 0, open_bytes = 0;
+    friend auto operator<=>(const Position&, const Position&) = default;
+  };
+  Position passed() const { return {passed_lines_, passed_open_}; }
+  // A new gate goes on for one that is gone with its process: so much had been passed on, and what follows is written from there on by the
+  // present incarnation. What the lost gate had passed on is not compared any more. False: what lies between the two is lost.
+  bool resume(Position passed, Position next);
   // Number, from 1, of the first line that differs from what was passed on before; once over all incarnations.
   std::optional<std::uint64_t> take_difference();
 
  private:
   std::string_view skip(std::string_view segment, bool ends, std::string& pass_on);
   void end_line();
+  void remember_line();
   void differs();
 
   std::uint64_t passed_lines_ = 0;
   std::uint64_t passed_open_ = 0;       // bytes of the open line passed on
   std::uint64_t passed_open_hash_ = 0;  // of those
-  LineHashes hashes_;                   // of passed_lines_ lines
+  LineHashes hashes_;                   // of the lines passed on from number unchecked_ on
+  std::uint64_t unchecked_ = 0;         // lines before it were passed on by a gate that is gone
+  bool open_unchecked_ = false;         // passed_open_hash_ is not known
 
   std::uint64_t lines_ = 0;       // of this incarnation
   std::uint64_t line_bytes_ = 0;  // of its open line
   XXH3_state_t line_;             // over those
+  bool line_unknown_ = false;     // but for its beginning, which is not known
   LineHashes::Replay replay_;
   std::string open_;  // seen, not passed on: the last line_bytes_ - passed_open_ bytes
   std::optional<std::uint64_t> difference_;

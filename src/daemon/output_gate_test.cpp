@@ -30,6 +30,46 @@ TEST(OutputGate, SkipsWhatWasPassedOn) {
   EXPECT_FALSE(gate.take_difference());
 }
 
+// Whatever the position from which the incarnation writes again, and however often it starts again after that.
+TEST(OutputGate, GoesOnForOneThatIsGone) {
+  const std::string text = "one\ntwo\nthree\nfour\nfive\n";
+  for (std::size_t passed_bytes = 0; passed_bytes <= text.size(); ++passed_bytes) {
+    for (std::size_t next_bytes = 0; next_bytes <= passed_bytes; ++next_bytes) {
+      auto position = [&](std::size_t bytes) {
+        OutputGate::Position out;
+        for (char c : text.substr(0, bytes)) c == '\n' ? (++out.lines, out.open_bytes = 0) : ++out.open_bytes;
+        return out;
+      };
+      OutputGate gate;
+      EXPECT_TRUE(gate.resume(position(passed_bytes), position(next_bytes)));
+      std::string out = feed(gate, text.substr(next_bytes, 9));
+      gate.pass_open_line(out);
+      gate.on_restart();
+      out += feed(gate, text.substr(0, 7));
+      gate.on_restart();
+      out += feed(gate, text);
+      EXPECT_EQ(out, text.substr(passed_bytes));
+      EXPECT_EQ(gate.passed(), position(text.size()));
+      EXPECT_FALSE(gate.take_difference()) << passed_bytes << " " << next_bytes;
+    }
+  }
+}
+
+TEST(OutputGate, ComparesWhatItHasPassedOnItself) {
+  OutputGate gate;
+  EXPECT_TRUE(gate.resume({1, 2}, {1, 0}));
+  EXPECT_EQ(feed(gate, "two\nthree\n"), "o\nthree\n");
+  gate.on_restart();
+  EXPECT_EQ(feed(gate, "One\ntwo\nThree\n"), "");
+  EXPECT_EQ(gate.take_difference(), 3u);
+}
+
+TEST(OutputGate, SaysThatOutputIsLostInBetween) {
+  OutputGate gate;
+  EXPECT_FALSE(gate.resume({1, 2}, {2, 1}));
+  EXPECT_EQ(feed(gate, "ree\nfour\n"), "ree\nfour\n");
+}
+
 TEST(OutputGate, SkipsInsideAnOpenLine) {
   OutputGate gate;
   std::string out = feed(gate, "ab\nprompt");

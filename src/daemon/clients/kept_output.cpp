@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,53 +39,61 @@ std::vector<std::uint64_t> starts_in(int directory) {
 
 }  // namespace
 
-std::optional<std::size_t> decode_kept(Bytes in, const OnKeptBytes& on_bytes) {
+std::optional<std::size_t> decode_kept(Bytes in, const OnKeptRecord& on_record) {
   ByteReader reader(in);
   std::size_t used = 0;
   while (reader.left() >= sizeof(KeptRecordHead)) {
     const auto head = reader.get<KeptRecordHead>();
     const bool known = head.stream == KeptStream::out || head.stream == KeptStream::error;
-    if (!known || head.bytes == 0 || head.bytes > kept_record_bytes_max) {
+    if (!known || head.bytes > kept_record_bytes_max || head.unfinished > 1 || head.mark.rank < -1 || head.mark.of_error > 1) {
       if (used > 0) return used;
       return std::nullopt;
     }
     if (reader.left() < head.bytes) break;
-    on_bytes(head.stream, text_of(reader.get_bytes(head.bytes)));
+    on_record(head, text_of(reader.get_bytes(head.bytes)));
     used += sizeof head + head.bytes;
   }
   return used;
 }
 
-void KeptOutput::append(KeptStream stream, std::string_view bytes) {
+void KeptOutput::append(KeptStream stream, std::string_view bytes, const KeptMark& mark) {
   if (lost_bytes_ > 0) {
-    const std::uint64_t lost = lost_bytes_;
-    const std::string line = fmt::format("\nholdfast: {} bytes of output are not here: {}\n", lost, why_lost_);
-    if (append_record(KeptStream::error, line)) lost_bytes_ = 0;
+    const std::string line = fmt::format("\nholdfast: {} bytes of output are not here: {}\n", lost_bytes_, why_lost_);
+    if (append_records(KeptStream::error, line, {})) lost_bytes_ = 0;
   }
-  while (!bytes.empty()) {
-    const std::string_view piece = bytes.substr(0, kept_record_bytes_max);
-    bytes.remove_prefix(piece.size());
-    Result<> written = lost_bytes_ == 0 ? append_record(stream, piece) : fail(why_lost_);
-    if (written) continue;
-    lost_bytes_ += piece.size();
-    why_lost_ = written.error().text;
-  }
+  Result<> written = lost_bytes_ == 0 ? append_records(stream, bytes, mark) : fail(why_lost_);
+  remember(mark);
+  if (written) return;
+  lost_bytes_ += bytes.size();
+  why_lost_ = written.error().text;
 }
 
-Result<> KeptOutput::append_record(KeptStream stream, std::string_view bytes) {
-  KeptRecordHead head{static_cast<std::uint32_t>(bytes.size()), stream};
-  const std::uint64_t size = sizeof head + bytes.size();
-  if (!file_ || position_ + size - starts_.back() > file_bytes_max_) {
+// The mark comes with the last record: a process that goes on with this file takes all of them or none.
+Result<> KeptOutput::append_records(KeptStream stream, std::string_view bytes, const KeptMark& mark) {
+  std::vector<std::byte> records;
+  ByteWriter out(records);
+  do {
+    const std::string_view piece = bytes.substr(0, kept_record_bytes_max);
+    bytes.remove_prefix(piece.size());
+    KeptRecordHead head{static_cast<std::uint32_t>(piece.size()), stream, !bytes.empty()};
+    if (bytes.empty()) head.mark = mark;
+    out.put(head);
+    out.put_bytes(bytes_of(piece));
+  } while (!bytes.empty());
+  if (!file_ || position_ + records.size() - starts_.back() > file_bytes_max_) {
     if (Result<> begun = begin_file(); !begun) return begun;
   }
-  iovec pieces[] = {{&head, sizeof head}, {const_cast<char*>(bytes.data()), bytes.size()}};
+  return write(records);
+}
+
+Result<> KeptOutput::write(Bytes records) {
   const auto at = static_cast<off_t>(position_ - starts_.back());
   ssize_t n;
   do {
-    n = ::pwritev(file_.get(), pieces, 2, at);
+    n = ::pwrite(file_.get(), records.data(), records.size(), at);
   } while (n < 0 && errno == EINTR);
-  if (n == static_cast<ssize_t>(size)) {
-    position_ += size;
+  if (n == std::ssize(records)) {
+    position_ += records.size();
     return {};
   }
   const int code = n < 0 ? errno : ENOSPC;
@@ -103,6 +110,44 @@ Result<> KeptOutput::begin_file() {
     ::unlinkat(directory_, name_of(starts_.front()).c_str(), 0);
     starts_.erase(starts_.begin());
   }
+  if (marks_.empty()) return {};
+  std::vector<std::byte> records;
+  ByteWriter out(records);
+  for (const auto& [stream, mark] : marks_) out.put(KeptRecordHead{.mark = mark});
+  return write(records);
+}
+
+Result<std::vector<KeptMark>> KeptOutput::resume() {
+  starts_ = starts_in(directory_);
+  for (std::uint64_t start : starts_) {
+    file_.reset(::openat(directory_, name_of(start).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    if (!file_) return fail(fmt::format("cannot go on with the kept output: {}", std::strerror(errno)));
+    position_ = start;
+    if (Result<> read = resume_file(); !read) return std::unexpected(read.error());
+  }
+  std::vector<KeptMark> out;
+  for (const auto& [stream, mark] : marks_) out.push_back(mark);
+  return out;
+}
+
+// Up to the last record that was finished.
+Result<> KeptOutput::resume_file() {
+  const std::uint64_t start = position_;
+  std::vector<std::byte> in(read_bytes);
+  std::uint64_t read = start;
+  for (;;) {
+    const ssize_t n = ::pread(file_.get(), in.data(), in.size(), static_cast<off_t>(read - start));
+    if (n < 0) return fail(fmt::format("cannot read the kept output: {}", std::strerror(errno)));
+    auto used = decode_kept(Bytes(in).first(static_cast<std::size_t>(n)), [&](const KeptRecordHead& head, std::string_view) {
+      read += sizeof head + head.bytes;
+      if (head.unfinished) return;
+      position_ = read;
+      remember(head.mark);
+    });
+    if (!used) return fail("the kept output is damaged");
+    if (*used == 0) break;
+  }
+  if (::ftruncate(file_.get(), static_cast<off_t>(position_ - start)) != 0) return fail(fmt::format("cannot write the kept output: {}", std::strerror(errno)));
   return {};
 }
 
@@ -134,7 +179,9 @@ Result<std::size_t> KeptReader::read_records(const OnKeptBytes& on_bytes) {
     n = ::pread(file_.get(), in.data(), in.size(), static_cast<off_t>(position_ - start_));
   } while (n < 0 && errno == EINTR);
   if (n < 0) return fail(fmt::format("cannot read the kept output: {}", std::strerror(errno)));
-  auto used = decode_kept(Bytes(in).first(static_cast<std::size_t>(n)), on_bytes);
+  auto used = decode_kept(Bytes(in).first(static_cast<std::size_t>(n)), [&](const KeptRecordHead& head, std::string_view bytes) {
+    if (!bytes.empty()) on_bytes(head.stream, bytes);
+  });
   if (!used) return fail("the kept output is damaged");
   position_ += *used;
   return *used;

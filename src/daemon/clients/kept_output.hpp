@@ -6,6 +6,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,34 +21,54 @@ namespace hf::daemon {
 
 enum class KeptStream : std::uint32_t { out = 1, error = 2 };
 
-struct KeptRecordHead {
-  std::uint32_t bytes = 0;  // that follow; 1 to kept_record_bytes_max
-  KeptStream stream = KeptStream::out;
+// How far a rank's stream has been passed on with this record: OutputGate::Position.
+struct KeptMark {
+  std::int32_t rank = -1;  // -1: it is of no rank
+  std::uint32_t of_error = 0;  // 1: of the rank's standard error
+  std::uint64_t lines = 0, open_bytes = 0;
 };
-static_assert(sizeof(KeptRecordHead) == 8);
+struct KeptRecordHead {
+  std::uint32_t bytes = 0;  // that follow; up to kept_record_bytes_max
+  KeptStream stream = KeptStream::out;
+  std::uint32_t unfinished = 0;  // 1: the next record goes on with it, and has the mark
+  std::uint32_t reserved = 0;
+  KeptMark mark;
+};
+static_assert(sizeof(KeptRecordHead) == 40);
 inline constexpr std::uint32_t kept_record_bytes_max = 64 * 1024;
 inline constexpr std::uint64_t output_limit_min = 1 << 20;
 
+using OnKeptRecord = std::function<void(const KeptRecordHead& head, std::string_view bytes)>;
 using OnKeptBytes = std::function<void(KeptStream stream, std::string_view bytes)>;
 // The whole records at the start of `in`; how many bytes they take. Empty: what follows is no record.
-std::optional<std::size_t> decode_kept(Bytes in, const OnKeptBytes& on_bytes);
+std::optional<std::size_t> decode_kept(Bytes in, const OnKeptRecord& on_record);
 
 class KeptOutput {
  public:
   // In this directory, which stays the caller's and must be open as long. `limit_bytes` is at least output_limit_min.
   KeptOutput(int directory, std::uint64_t limit_bytes) : directory_(directory), file_bytes_max_(limit_bytes / files_max) {}
+  // Goes on with what another process, which has ended, has written there. The newest mark of each stream; what it had begun to write and
+  // not finished is removed.
+  Result<std::vector<KeptMark>> resume();
   // What cannot be written (a full disk) is dropped, and that is said in the output as soon as something can be.
-  void append(KeptStream stream, std::string_view bytes);
+  void append(KeptStream stream, std::string_view bytes, const KeptMark& mark = {});
 
  private:
   static constexpr std::uint64_t files_max = 8;
-  Result<> append_record(KeptStream stream, std::string_view bytes);
+  using StreamName = std::pair<std::int32_t, std::uint32_t>;  // rank, of_error
+  Result<> append_records(KeptStream stream, std::string_view bytes, const KeptMark& mark);
+  Result<> write(Bytes records);
   Result<> begin_file();
+  Result<> resume_file();
+  void remember(const KeptMark& mark) {
+    if (mark.rank >= 0) marks_[{mark.rank, mark.of_error}] = mark;
+  }
   int directory_;
   std::uint64_t file_bytes_max_;
   std::vector<std::uint64_t> starts_;  // of the files, ascending; the last is written
   os::UniqueFd file_;
   std::uint64_t position_ = 0;
+  std::map<StreamName, KeptMark> marks_;  // each file begins with them
   std::uint64_t lost_bytes_ = 0;  // not written since the last record
   std::string why_lost_;
 };

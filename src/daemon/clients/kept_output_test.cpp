@@ -98,7 +98,7 @@ TEST_F(Kept, ARecordThatIsNotFinishedIsWaitedFor) {
   output.append(KeptStream::out, "whole");
   output.append(KeptStream::out, "torn");
   const std::string file = path_ + "/output-0000000000000000";
-  for (std::uint64_t size = 13 + 11; size >= 13; --size) {
+  for (std::uint64_t size = 45 + 43; size >= 45; --size) {
     std::filesystem::resize_file(file, size);
     KeptReader reader(directory_.get(), 0);
     EXPECT_EQ(rest(reader), "whole");
@@ -108,7 +108,7 @@ TEST_F(Kept, ARecordThatIsNotFinishedIsWaitedFor) {
 TEST_F(Kept, DamageIsAnError) {
   KeptOutput output(directory_.get(), output_limit_min);
   output.append(KeptStream::out, "whole");
-  std::ofstream(path_ + "/output-0000000000000000", std::ios::app) << "something else";
+  std::ofstream(path_ + "/output-0000000000000000", std::ios::app) << "something else, of the length that a record's head would have";
   KeptReader reader(directory_.get(), 0);
   EXPECT_EQ(rest(reader), "wholeerror: the kept output is damaged");
 }
@@ -120,7 +120,7 @@ TEST_F(Kept, WhatCannotBeWrittenIsSaid) {
   output.append(KeptStream::out, block);
   output.append(KeptStream::out, block);
   // The next file cannot be made.
-  const std::string next = fmt::format("{}/output-{:016x}", path_, 15 + 2 * (8 + block.size()));
+  const std::string next = fmt::format("{}/output-{:016x}", path_, sizeof(KeptRecordHead) + 7 + 2 * (sizeof(KeptRecordHead) + block.size()));
   std::filesystem::create_directory(next);
   output.append(KeptStream::out, block);
   output.append(KeptStream::out, "short\n");  // fits the file that there is
@@ -129,6 +129,65 @@ TEST_F(Kept, WhatCannotBeWrittenIsSaid) {
   KeptReader reader(directory_.get(), 0);
   const std::string got = rest(reader);
   EXPECT_EQ(got.substr(7 + 2 * block.size()), "[\nholdfast: 60000 bytes of output are not here: File exists\n]short\nafter\n");
+}
+
+TEST_F(Kept, AnotherProcessGoesOn) {
+  const std::string line = std::string(99, 'x') + "\n";
+  std::uint64_t lines = 0;
+  std::string all;
+  KeptReader reader(directory_.get(), 0);
+  for (int process = 0; process < 20; ++process) {
+    KeptOutput output(directory_.get(), output_limit_min);
+    auto marks = output.resume();
+    ASSERT_TRUE(marks);
+    if (process > 0) {
+      ASSERT_EQ(marks->size(), 2u);
+      EXPECT_EQ((*marks)[0].lines, 0u) << "said once, at the start, in a file that is gone";
+      EXPECT_EQ((*marks)[0].open_bytes, 3u);
+      EXPECT_EQ((*marks)[1].lines, lines);
+    } else {
+      output.append(KeptStream::out, "yes", {.rank = 1, .lines = 0, .open_bytes = 3});
+    }
+    for (int i = 0; i < 700; ++i) {
+      output.append(KeptStream::error, line, {.rank = 1, .of_error = 1, .lines = ++lines});
+      if (i % 100 == 0) output.append(KeptStream::error, "said\n");
+    }
+    all += rest(reader);
+  }
+  EXPECT_EQ(reader.take_dropped(), 0u);
+  EXPECT_EQ(all.size(), 3 + 20 * (700 * (line.size() + 2) + 7 * 7u)) << "two brackets each";
+}
+
+// Killed at any byte: what goes on has all of an output with its mark, or nothing.
+TEST_F(Kept, WhatWasNotFinishedIsRemoved) {
+  const std::string first = "first\n", second(150'000, 'y');
+  {
+    KeptOutput output(directory_.get(), 8 * output_limit_min);
+    output.append(KeptStream::out, first, {.rank = 0, .lines = 1});
+    output.append(KeptStream::out, second, {.rank = 0, .lines = 1, .open_bytes = second.size()});
+  }
+  const std::string file = path_ + "/output-0000000000000000";
+  const std::uint64_t begin = sizeof(KeptRecordHead) + first.size();
+  for (std::uint64_t size = std::filesystem::file_size(file) - 1; size >= begin; size -= std::min<std::uint64_t>(size, 4999)) {
+    std::filesystem::resize_file(file, size);
+    KeptOutput output(directory_.get(), 8 * output_limit_min);
+    auto marks = output.resume();
+    ASSERT_TRUE(marks);
+    ASSERT_EQ(marks->size(), 1u);
+    EXPECT_EQ(marks->front().open_bytes, 0u);
+    KeptReader reader(directory_.get(), 0);
+    EXPECT_EQ(rest(reader), first);
+    output.append(KeptStream::out, second, {.rank = 0, .lines = 1, .open_bytes = second.size()});
+    EXPECT_EQ(rest(reader), second);
+  }
+}
+
+TEST_F(Kept, DamageIsNotGoneOnWith) {
+  std::ofstream(path_ + "/output-0000000000000000") << "something else, of the length that a record's head would have";
+  KeptOutput output(directory_.get(), output_limit_min);
+  auto marks = output.resume();
+  ASSERT_FALSE(marks);
+  EXPECT_EQ(marks.error().text, "the kept output is damaged");
 }
 
 }  // namespace
