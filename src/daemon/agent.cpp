@@ -33,7 +33,7 @@ bool read_exactly(MutableBytes to) {
 Agent::Agent(const AgentTicket& ticket)
     : ticket_(ticket),
       head_(loop_, ticket_,
-            {[this](ControlKind kind, Bytes payload) { on_message(kind, payload); }, [this] { on_head_gone(); },
+            {[this](ControlKind kind, Bytes payload) { on_message(kind, payload); }, [this] { on_head_gone(); }, [this] { on_head_lost(); }, [this] { on_head_back(); },
              [this](int agent, ChannelPtr channel) {
                if (keeper_) keeper_->on_guest(agent, std::move(channel));
              },
@@ -70,6 +70,7 @@ int Agent::run(bool head_has_stdin) {
 
 // Its end of stdin closes with it, also where the network does not tell.
 void Agent::watch_head() {
+  if (ticket_.head_returns_ms > 0) return;
   loop_.add(0, EPOLLIN, [this](std::uint32_t) {
     char none;
     if (::read(0, &none, 1) == 0) {
@@ -207,6 +208,10 @@ Result<> Agent::make_rank(int number) {
   auto on_bytes = [this, self](OutputStream stream, Bytes bytes) { on_output(*self, stream, bytes); };
   rank->output = std::make_unique<OutputPipe>(loop_, OutputStream::out, on_bytes);
   rank->error = std::make_unique<OutputPipe>(loop_, OutputStream::error, on_bytes);
+  if (ticket_.head_returns_ms > 0) {
+    rank->output_tail.emplace(tail_bytes_min);
+    rank->error_tail.emplace(tail_bytes_min);
+  }
   if (number == 0) {
     rank->input = std::make_unique<InputFeeder>(loop_, input_, [this](std::uint64_t position) {
       if (position <= input_taken_) return;  // given again to a later incarnation
@@ -284,7 +289,7 @@ void Agent::on_output_taken(Bytes payload) {
   OutputTaken taken;
   if (!read_struct(payload, taken)) return;
   output_unconfirmed_ -= std::min(taken.bytes, output_unconfirmed_);
-  if (output_paused_ && output_unconfirmed_ <= output_window_bytes / 2) pause_output(false);
+  if (output_paused_ && output_unconfirmed_ <= output_window() / 2) pause_output(false);
 }
 
 void Agent::end_job(std::uint32_t grace_ms) {
@@ -317,8 +322,9 @@ void Agent::on_leave() {
 }
 
 void Agent::event(EventKind kind, const LocalRank& rank, std::array<std::uint64_t, 4> v, Bytes text) {
-  send_head(ControlKind::event, Event{kind, rank.rank, rank.incarnation, 0, os::now().value, v[0], v[1], v[2], v[3]},
-              text);
+  const Event event{kind, rank.rank, rank.incarnation, 0, os::now().value, v[0], v[1], v[2], v[3]};
+  if (ticket_.head_returns_ms > 0 && kind != EventKind::note) told_.push_back({event, {text.begin(), text.end()}});
+  send_head(ControlKind::event, event, text);
 }
 
 void Agent::event_failed(const LocalRank& rank, int exit_code, const std::string& text) {

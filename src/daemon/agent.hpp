@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/adoption.hpp"
+#include "daemon/agent_report.hpp"
 #include "daemon/board.hpp"
 #include "daemon/bootstrap_server.hpp"
 #include "daemon/event_keeper.hpp"
@@ -108,6 +109,12 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void on_fenced(Rank rank) override;
   void on_damaged(Rank rank) override;
 
+  // ---- agent_return.cpp: another head goes on for a lost one
+  void on_head_lost();
+  void on_head_back();
+  AgentReport report() const;
+  void send_output_again(LocalRank& rank, OutputStream stream);
+
   // ---- agent_bootstrap.cpp: BootstrapOwner
   Result<> may_join(int rank, pid_t process) override;
   void on_joined(int rank, pid_t process) override;
@@ -129,7 +136,11 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   Bytes segment(Rank rank, Incarnation incarnation, std::uint32_t index) override;
   bool is_final(Rank rank, Incarnation incarnation) override;
 
-  static constexpr std::uint64_t output_window_bytes = 1u << 20;  // sent to the head and not yet out of the job
+  // Sent to the head and not yet out of the job. Where a later head may have to hear it again it is kept as long.
+  static constexpr std::uint64_t output_window_bytes = 1u << 20, kept_output_window_bytes = 256 << 10;
+  std::uint64_t output_window() const { return ticket_.head_returns_ms > 0 ? kept_output_window_bytes : output_window_bytes; }
+  // Of a stream: beside what is under way, what the head's gate holds, and what is read at once.
+  static constexpr std::size_t tail_bytes_min = kept_output_window_bytes + OutputGate::open_bytes_max + output_read_bytes;
 
   AgentTicket ticket_;
   os::EventLoop loop_;
@@ -157,6 +168,11 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   bool unfit_ = false;  // this node is of no use to the job
   bool ending_ = false, over_ = false, gone_ = false;  // over: nothing is left here, and the head knows
   os::EventLoop::TimerId grace_timer_ = 0;
+  struct ToldEvent {
+    Event event;
+    std::vector<std::byte> text;
+  };
+  std::vector<ToldEvent> told_;  // of the ranks here, for a later head: a few an incarnation
   std::uint64_t output_unconfirmed_ = 0;
   bool output_paused_ = false;
   rlimit open_files_{};

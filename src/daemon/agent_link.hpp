@@ -9,6 +9,7 @@
 
 #include "daemon/agent.hpp"
 #include "daemon/control_door.hpp"
+#include "daemon/head_seat.hpp"
 #include "daemon/launcher/launcher.hpp"
 #include "daemon/tree_node.hpp"
 
@@ -25,12 +26,19 @@ class AgentLinks {
   };
   // One agent for each host, numbered in their order.
   AgentLinks(os::EventLoop& loop, std::vector<std::string> hosts, const LaunchOptions& options, const TreeSettings& settings,
-             Handlers handlers);
+             HeadSeat seat, Handlers handlers);
   Result<> start();
+  // Goes on for a head that is lost: waits for its agents, but for those that were lost before, and takes those for lost that do not come.
+  void resume(const std::vector<bool>& lost);
   // A child has ended and was reaped: the agent for which it stood.
   std::optional<Launcher::Ended> on_child_ended(pid_t process, int status) { return launcher_->on_child_ended(process, status); }
   bool joined(int node) const { return agents_[static_cast<std::size_t>(node)].joined; }
   bool all_joined() const { return tree_ != nullptr; }
+  // It must end, with its ranks, and is lost.
+  void expel(int node) {
+    send_bytes(node, ControlKind::lost);
+    tree_->on_found_dead(NodeId(node));
+  }
   bool is_alive(int node) const { return tree_->is_alive(NodeId(node)); }
   // All of the following: after all have joined. What is for the dead is let go.
   template <class T>
@@ -61,13 +69,14 @@ class AgentLinks {
     Address at;          // of its door
     std::int64_t clock_offset_ns = 0;
     bool joined = false, linked = false;
+    bool lost_before = false;  // the head
   };
-  Result<> listen_for_agents();
   Result<std::vector<std::uint32_t>> addresses_for(const std::string& host) const;
   void on_guest(const Visitor& visitor, ChannelPtr channel);
   void on_joining_frame(int node, ControlKind kind, Bytes payload);
   void on_joining_closed(int node);
   void build_tree();
+  void build_tree_of_those_here();
   void give_place(int node);
   void on_message(NodeId from, ControlKind kind, Bytes payload);
 
@@ -77,10 +86,10 @@ class AgentLinks {
   TreeSettings settings_;
   Handlers handlers_;
   std::unique_ptr<Launcher> launcher_;
-  bool loopback_only_;
-  JobKey key_{};
+  HeadSeat seat_;
   ControlDoor door_;
   std::vector<AgentEnd> agents_;
+  os::EventLoop::TimerId waiting_ = 0;  // until when agents may come back
   std::unique_ptr<TreeNode> tree_;  // null until all have joined
 };
 

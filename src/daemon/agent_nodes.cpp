@@ -140,6 +140,8 @@ Result<> Agent::adopt_one(const AdoptedRank& adopted, const EventKeeper::Found& 
   if (Result<> begun = segments_->begin_at(adopted.rank, past, whole, found.last_failed); !begun) return begun;
   if (Result<> made = make_rank(adopted.rank); !made) return made;
   local(adopted.rank)->incarnation = adopted.incarnation;
+  local(adopted.rank)->term = adopted.term;
+  local(adopted.rank)->log_base = past;
   set_place(adopted.rank, ticket_.node, head.group, past, own_logs());
   keeper_->add_rank(Rank{adopted.rank}, Term{adopted.term}, {whole.size(), found.last_failed});
   return {};

@@ -243,6 +243,7 @@ void Agent::restart(LocalRank& rank, int signal, std::uint64_t call) {
   event(EventKind::died, rank, {static_cast<std::uint64_t>(signal), call});
   board_.set_state(rank.rank, rank.incarnation, wire::RankState::dead);
   ++rank.incarnation;
+  if (rank.output_tail) rank.output_tail->restart(), rank.error_tail->restart();
   rank.held_output.clear();
   for (const auto& output : std::exchange(rank.unstable_output, {})) {  // the next incarnation writes it again
     output_unconfirmed_ -= std::min<std::uint64_t>(output.bytes.size(), output_unconfirmed_);
@@ -305,7 +306,7 @@ void Agent::pass_held_output(LocalRank& rank) {
 // Bytes for the outside leave when the events written before they were read are stable (design rule 3).
 void Agent::pass_output(LocalRank& rank, OutputStream stream, Bytes bytes) {
   output_unconfirmed_ += bytes.size();
-  if (!output_paused_ && output_unconfirmed_ >= output_window_bytes) pause_output(true);
+  if (!output_paused_ && output_unconfirmed_ >= output_window()) pause_output(true);
   if (keeper_ && !ending_) {
     const EventKeeper::Extent needs = written(Rank{rank.rank});
     if (!rank.unstable_output.empty() || !keeper_->stable(Rank{rank.rank}).covers(needs)) {
@@ -337,6 +338,7 @@ void Agent::tell_exited(LocalRank& rank) {
 }
 
 void Agent::send_output(LocalRank& rank, OutputStream stream, Bytes bytes) {
+  if (auto& tail = stream == OutputStream::out ? rank.output_tail : rank.error_tail) tail->append(text_of(bytes));
   send_head(ControlKind::output, OutputHead{rank.rank, rank.incarnation, stream}, bytes);
 }
 

@@ -9,6 +9,7 @@
 
 #include "daemon/client_app.hpp"
 #include "daemon/client_commands.hpp"
+#include "daemon/clients/job_socket.hpp"
 #include "daemon/input_reader.hpp"
 #include "daemon/job_names.hpp"
 #include "daemon/output_show.hpp"
@@ -40,7 +41,7 @@ class Follower {
     Result<os::UniqueFd> signals = os::catch_signals({SIGINT, SIGTERM, SIGHUP});
     if (!signals) return say(signals.error().text), 1;
     loop_.add(signals->get(), EPOLLIN, [&](std::uint32_t) { on_signal(signals->get()); });
-    loop_.add(client_.fd(), EPOLLIN, [this](std::uint32_t) { on_lines(); });
+    listen_to_job();
     if (wishes_.input) input_.start();
     show_.more();
     if (!code_) loop_.run();
@@ -71,10 +72,32 @@ class Follower {
       if (!(*line)->contains("event")) on_answer(**line);
       else if (!ended_) show_.more();
     }
-    if (!client_.ended() || std::exchange(ended_, true)) return;
+    if (!client_.ended() || ended_) return;
     loop_.remove(client_.fd());
+    if (turn_to_next_head()) return;
+    ended_ = true;
     input_.stop();
     show_.more();
+  }
+  void listen_to_job() {
+    loop_.add(client_.fd(), EPOLLIN, [this](std::uint32_t) { on_lines(); });
+  }
+  // A head that ends its job takes the name away before; where it is still there, another one goes on for a head that was killed.
+  bool turn_to_next_head() {
+    Result<os::UniqueFd> connection = connect_job(id_);
+    if (!connection) return false;
+    client_ = JobClient(std::move(*connection));
+    listen_to_job();
+    std::size_t lost = 0;
+    for (const Asked& asked : std::exchange(asked_, {})) lost += asked.bytes;
+    if (lost > 0) say(fmt::format("{} bytes of input may be lost with the head, which was killed", lost));
+    if (lost > 0) input_.on_taken(lost);
+    input_waits_ = false;
+    told_ = 0;
+    ask({{"request", "attach"}}, 0);
+    send_input();
+    show_.more();
+    return true;
   }
   // Everything that there was is shown.
   void on_shown() {

@@ -10,8 +10,8 @@ namespace hf::daemon {
 class Background::Sink final : public OutputSink {
  public:
   Sink(Background& owner, KeptStream stream) : owner_(owner), stream_(stream) {}
-  void write(std::string bytes, std::function<void()> on_written) override {
-    owner_.append(stream_, bytes);
+  void write(std::string bytes, const KeptMark& mark, std::function<void()> on_written) override {
+    owner_.append(stream_, bytes, mark);
     if (on_written) on_written();
   }
   bool empty() const override { return true; }
@@ -32,8 +32,8 @@ std::unique_ptr<OutputSink> Background::sink(KeptStream stream) {
   return std::make_unique<Sink>(*this, stream);
 }
 
-void Background::append(KeptStream stream, std::string_view bytes) {
-  output_.append(stream, bytes);
+void Background::append(KeptStream stream, std::string_view bytes, const KeptMark& mark) {
+  output_.append(stream, bytes, mark);
   if (on_output_) on_output_();
 }
 
@@ -45,7 +45,7 @@ void Background::start(os::EventLoop& loop, std::function<void()> on_output) {
 bool Background::read_stray() {
   std::array<char, 16 * 1024> piece;
   const ssize_t n = ::read(descriptors_.stray.get(), piece.data(), piece.size());
-  if (n > 0) append(KeptStream::error, {piece.data(), static_cast<std::size_t>(n)});
+  if (n > 0) append(KeptStream::error, {piece.data(), static_cast<std::size_t>(n)}, {});
   return n > 0;
 }
 

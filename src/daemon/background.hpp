@@ -22,13 +22,15 @@ class Background {
   JobSocket take_socket() { return std::move(socket_); }
   const KeptJob& job() const { return job_; }
   std::unique_ptr<OutputSink> sink(KeptStream stream);
+  // Goes on for a head that is gone: how far each stream of the ranks has been written.
+  Result<std::vector<KeptMark>> resume() { return output_.resume(); }
   void start(os::EventLoop& loop, std::function<void()> on_output);
   void on_started();
   void take_stray_output();  // that has not been read yet
 
  private:
   class Sink;
-  void append(KeptStream stream, std::string_view bytes);
+  void append(KeptStream stream, std::string_view bytes, const KeptMark& mark);
   bool read_stray();
   JobSocket socket_;
   KeptJob job_;

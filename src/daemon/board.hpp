@@ -18,10 +18,10 @@ class Board {
   void set_cut_off(int rank, bool on);
   // Which agent keeps the rank's logs, from incarnation `log_base` on. Before the state of the first incarnation there.
   void set_place(int rank, int agent, std::uint32_t log_base, std::uint32_t address, std::uint16_t port);
+  std::uint32_t incarnation(int rank) const;  // the newest that was heard of
   void set_stable(int rank, std::uint64_t events, std::uint64_t last_failed);  // no news for others: the epoch stays
 
  private:
-  std::uint32_t incarnation(int rank) const;
   wire::BoardEntry& entry(int rank) const;
   void publish();
   os::Mapping mapping_;

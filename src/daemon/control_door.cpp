@@ -30,9 +30,13 @@ ControlDoor::~ControlDoor() {
 Result<> ControlDoor::open(std::uint32_t address) {
   Result<os::TcpListener> listener = os::listen_tcp(address);
   if (!listener) return std::unexpected(listener.error());
-  listener_ = std::move(*listener);
-  loop_.add(listener_.fd.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
+  open(std::move(*listener));
   return {};
+}
+
+void ControlDoor::open(os::TcpListener listener) {
+  listener_ = std::move(listener);
+  loop_.add(listener_.fd.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
 }
 
 void ControlDoor::accept() {
@@ -71,7 +75,7 @@ void ControlDoor::on_answer(const GuestPtr& guest, ControlKind kind, Bytes paylo
   guest->channel->send(ControlKind::confirm, confirm);
   guest->channel->set_frame_bytes_max(control_frame_bytes_max);
   const Instant now = os::now();
-  Visitor visitor{NodeId(answer.node), answer.purpose};
+  Visitor visitor{NodeId(answer.node), answer.purpose, answer.epoch};
   // A clock of this machine says something between the two.
   if (answer.time_ns < guest->challenged.value || answer.time_ns > now.value) {
     visitor.clock_offset_ns = (guest->challenged.value + now.value) / 2 - answer.time_ns;
@@ -96,11 +100,13 @@ void ControlDoor::forget(const GuestPtr& guest) {
   });
 }
 
-ControlVisit::ControlVisit(os::EventLoop& loop, const JobKey& key, NodeId self, Purpose purpose, Address at, Handlers handlers)
-    : ControlVisit(loop, key, self, purpose, os::UniqueFd(rail::tcp::dial({at.address, at.port})), std::move(handlers)) {}
+ControlVisit::ControlVisit(os::EventLoop& loop, const JobKey& key, NodeId self, Purpose purpose, Address at, Handlers handlers,
+                           std::uint32_t epoch)
+    : ControlVisit(loop, key, self, purpose, os::UniqueFd(rail::tcp::dial({at.address, at.port})), std::move(handlers), epoch) {}
 
-ControlVisit::ControlVisit(os::EventLoop& loop, const JobKey& key, NodeId self, Purpose purpose, os::UniqueFd fd, Handlers handlers)
-    : loop_(loop), key_(key), self_(self), purpose_(purpose), handlers_(std::move(handlers)) {
+ControlVisit::ControlVisit(os::EventLoop& loop, const JobKey& key, NodeId self, Purpose purpose, os::UniqueFd fd, Handlers handlers,
+                           std::uint32_t epoch)
+    : loop_(loop), key_(key), self_(self), purpose_(purpose), epoch_(epoch), handlers_(std::move(handlers)) {
   timer_ = loop_.at(fd ? proof_deadline() : os::now(), [this] {
     timer_ = 0;
     fail();
@@ -124,7 +130,7 @@ void ControlVisit::on_frame(ControlKind kind, Bytes payload) {
     answered_ = true;
     std::memcpy(their_nonce_, challenge.nonce, sizeof their_nonce_);
     make_nonce(own_nonce_);
-    Answer answer{self_.value, purpose_, os::now().value};
+    Answer answer{self_.value, purpose_, os::now().value, epoch_};
     std::memcpy(answer.nonce, own_nonce_, sizeof own_nonce_);
     make_proof(key_, role(true, purpose_), self_.value, their_nonce_, own_nonce_, answer.proof);
     return channel_->send(ControlKind::answer, answer);

@@ -16,6 +16,7 @@ using ChannelPtr = std::shared_ptr<ControlChannel>;
 struct Visitor {
   NodeId node{};  // of which only the key is proved: whether there is such an agent is the caller's to check
   Purpose purpose{};
+  std::uint32_t epoch = 0;  // tree: of the visitor's (TreeSettings)
   std::int64_t clock_offset_ns = 0;  // what its clock must be raised by to be ours; 0: it is the same
 };
 
@@ -27,6 +28,7 @@ class ControlDoor {
       : loop_(loop), key_(key), on_guest_(std::move(on_guest)), on_stranger_(std::move(on_stranger)) {}
   ~ControlDoor();
   Result<> open(std::uint32_t address);
+  void open(os::TcpListener listener);
   std::uint16_t port() const { return listener_.port; }
 
  private:
@@ -61,9 +63,9 @@ class ControlVisit {
     ControlChannel::OnFrame on_frame;
     std::function<void()> on_close;
   };
-  ControlVisit(os::EventLoop& loop, const JobKey& key, NodeId self, Purpose purpose, Address at, Handlers handlers);
+  ControlVisit(os::EventLoop& loop, const JobKey& key, NodeId self, Purpose purpose, Address at, Handlers handlers, std::uint32_t epoch = 0);
   // Of a connection that is made already.
-  ControlVisit(os::EventLoop& loop, const JobKey& key, NodeId self, Purpose purpose, os::UniqueFd fd, Handlers handlers);
+  ControlVisit(os::EventLoop& loop, const JobKey& key, NodeId self, Purpose purpose, os::UniqueFd fd, Handlers handlers, std::uint32_t epoch = 0);
   ~ControlVisit();
   ControlVisit(const ControlVisit&) = delete;
   bool open() const { return open_ && !channel_->closed(); }
@@ -82,6 +84,7 @@ class ControlVisit {
   const JobKey& key_;
   NodeId self_;
   Purpose purpose_;
+  std::uint32_t epoch_;
   Handlers handlers_;
   ChannelPtr channel_;
   std::uint8_t their_nonce_[32] = {}, own_nonce_[32] = {};

@@ -20,8 +20,10 @@ enum class ControlKind : std::uint32_t {
   home,    // agent -> head: Address of its door
   place,   // head -> agent: Place, then its AgentAddress: all agents have joined
   linked,  // agent -> head: it has a connection to its parent, which is not the head; this one ends
+  lost,    // head -> agent: it was declared lost: it ends, with its ranks
   // Between neighbours in the tree of agents:
   tree,  // a frame of wire/tree.hpp. Its messages are a ControlKind and what follows it, of those below
+  head_lost,  // parent -> child: outside of the tree's streams, which have ended
   where,    // agent -> head: NodeId: which it cannot reach yet
   address,  // head -> agent: AgentAddress
   // head -> agent
@@ -36,6 +38,10 @@ enum class ControlKind : std::uint32_t {
   end_job,       // EndJob
   leave,         // all agents have nothing left: they end
   // agent -> head
+  // To a head that goes on for a lost one, first of all:
+  report,       // AgentReport (agent_report.hpp)
+  output_again, // OutputAgain, then bytes: what follows it continues them
+  reported,     // after its events so far, once more: that was all
   ready,        // Ready, then text: why this node is of no use; empty: the job is understood, the log port is open
   look_up,      // RankOnly: of another node; answered by `board`, and by another for each change
   output,       // OutputHead, then bytes that a rank wrote
@@ -153,6 +159,7 @@ struct AgentAddress {
 // What all agents of a job must have alike.
 struct TreeSettings {
   std::int32_t agents = 1;
+  std::uint32_t epoch = 0;  // number of the head: with each one the tree begins anew
   core::tree::TreeOptions tree;
   core::membership::MembershipOptions membership;
 };
@@ -169,6 +176,8 @@ struct Answer {
   std::int32_t node = 0;  // the visitor; -1: the head
   Purpose purpose{};
   std::int64_t time_ns = 0;  // of the visitor's monotonic clock
+  std::uint32_t epoch = 0;   // tree: of the visitor's (TreeSettings)
+  std::uint32_t reserved = 0;
   std::uint8_t nonce[32] = {};
   std::uint8_t proof[32] = {};
 };
@@ -187,8 +196,20 @@ struct BoardChange {
   Address logs;                   // where that agent serves them
   std::int32_t group = 0;         // wire::RankEntry::group
 };
+enum class OutputStream : std::uint32_t { out = 0, error = 1 };
+struct OutputHead {
+  std::int32_t rank = 0;
+  std::uint32_t incarnation = 0;
+  OutputStream stream{};
+};
 struct OutputTaken {
   std::uint64_t bytes = 0;
+};
+// Where in the stream of the rank's present incarnation the bytes begin: OutputGate::Position.
+struct OutputAgain {
+  OutputHead head;
+  std::uint32_t reserved = 0;
+  std::uint64_t lines = 0, open_bytes = 0;
 };
 struct RankOnly {
   std::int32_t rank = 0;
@@ -202,12 +223,6 @@ struct Ready {
   // What was measured of large messages inside the node, 1 MiB: GB/s (message_ways.hpp). 0: nothing was.
   std::uint64_t direct_from = 0;
   double direct = 0, copied = 0;
-};
-enum class OutputStream : std::uint32_t { out = 0, error = 1 };
-struct OutputHead {
-  std::int32_t rank = 0;
-  std::uint32_t incarnation = 0;
-  OutputStream stream{};
 };
 
 // What happened to a rank, with the time of its agent's monotonic clock.

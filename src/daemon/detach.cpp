@@ -13,6 +13,7 @@
 
 #include "daemon/clients/kept_jobs.hpp"
 #include "daemon/head.hpp"
+#include "daemon/head_keeper.hpp"
 #include "os/pipe.hpp"
 #include "os/process.hpp"
 #include "os/tcp.hpp"
@@ -88,6 +89,13 @@ int run_in_background(RunOptions options) {
   if (!job) return complain(job.error());
   Result<os::Pipe> started = os::make_pipe(), stray = os::make_pipe();
   if (!started || !stray) return complain((started ? stray : started).error());
+  Result<HeadSeat> seat = make_head_seat(options.launch, options.hosts);
+  Result<HeadFacts*> facts = make_head_facts(options.job.rank_count(), options.job.agent_count());
+  if (!seat || !facts) {
+    job->remove();
+    return complain(seat ? facts.error() : seat.error());
+  }
+  seat->facts = *facts;
   os::set_non_blocking(stray->read.get());
   std::fflush(nullptr);
   const pid_t head = ::fork();
@@ -101,7 +109,7 @@ int run_in_background(RunOptions options) {
     stray->write.reset();
     Background::Descriptors descriptors{std::move(started->write), std::move(stray->read)};
     auto background = std::make_unique<Background>(std::move(*socket), std::move(*job), options.output_limit_bytes, std::move(descriptors));
-    return Head(std::move(options), std::move(background)).run();
+    return keep_heads(std::move(*seat), [&](HeadSeat taken) { return Head(std::move(options), std::move(taken), std::move(background)).run(); });
   }
   socket->abandon();
   started->write.reset();

@@ -87,6 +87,12 @@ void EventKeeper::done(int place) {
   fetch->on_found(std::move(fetch->found), {});
 }
 
+void EventKeeper::give_up_fetch() {
+  auto fetch = std::exchange(fetch_, nullptr);
+  if (!fetch || std::exchange(fetch->over, true)) return;
+  loop_.at(os::now(), [fetch] { fetch->visits.clear(); });
+}
+
 void EventKeeper::give_up(const std::string& why) {
   auto fetch = fetch_;
   fetch->over = true;

@@ -47,7 +47,10 @@ class EventKeeper {
 
   // ---- for ranks that are taken over: asks these agents, and tells `on_found` once
   void fetch(const std::vector<std::pair<Rank, Term>>& ranks, const std::vector<int>& places, OnFound on_found);
+  void give_up_fetch();  // nobody wants to know any more
   void forget(Rank rank, Term below) { store_.forget(rank, below); }
+
+  Generation generation() const { return generation_; }
 
  private:
   struct Guest {

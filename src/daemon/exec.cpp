@@ -177,7 +177,9 @@ int be_head(Pmi& pmi, const Words& arguments) {
   options->launch.make = [&](os::EventLoop& loop) -> std::unique_ptr<Launcher> {
     return std::make_unique<PmiLauncher>(loop, pmi, nodes->leaders);
   };
-  Head head(std::move(*options));
+  Result<HeadSeat> seat = make_head_seat(options->launch, options->hosts);
+  if (!seat) return refuse(pmi, seat.error().text, 1);
+  Head head(std::move(*options), std::move(*seat));
   return head.run();
 }
 

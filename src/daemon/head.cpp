@@ -21,9 +21,11 @@
 
 namespace hf::daemon {
 
-Head::Head(RunOptions options, std::unique_ptr<Background> background)
+Head::Head(RunOptions options, HeadSeat seat, std::unique_ptr<Background> background)
     : options_(std::move(options)),
       job_(options_.job),
+      facts_(seat.facts),
+      epoch_(seat.epoch),
       background_(std::move(background)),
       output_(
           loop_, job_.rank_count(), options_.label,
@@ -35,12 +37,12 @@ Head::Head(RunOptions options, std::unique_ptr<Background> background)
                       : std::make_unique<OutputWriter>(loop_, STDOUT_FILENO, [this] { end(128 + SIGPIPE, 0); }),
           background_ ? background_->sink(KeptStream::error) : std::make_unique<OutputWriter>(loop_, STDERR_FILENO, [] {})),
       input_(loop_, [this](Bytes bytes) { give_input(bytes); }),
-      agents_(loop_, options_.hosts, options_.launch, options_.tree,
+      agents_(loop_, options_.hosts, options_.launch, options_.tree, std::move(seat),
               {[this] { on_all_joined(); },
                [this](int node, ControlKind kind, Bytes payload) { on_frame(node, kind, payload); },
                [this](int node, std::uint32_t silent_ms) { on_agent_lost(node, silent_ms); }, [this](const std::string& text) { output_.say(text); },
                [this](const std::string& host, const std::string& line) { output_.say(fmt::format("{}: {}", host, line)); }}),
-      timeline_(job_.rank_count(), os::now()),
+      timeline_(job_.rank_count(), epoch_ > 0 ? Instant(facts_->begun_ns) : os::now()),
       kills_(loop_, job_.injections, job_.rank_count(),
              {[this](int rank) { agents_.send(agent_of(rank), ControlKind::kill_rank, RankOnly{rank}); },
               [this](int node) { return strike(node, 0); }, [this](int node, std::int64_t for_ns) { return strike(node, for_ns); },
@@ -54,8 +56,12 @@ Head::Head(RunOptions options, std::unique_ptr<Background> background)
       hosting_(static_cast<std::size_t>(job_.rank_count())),
       states_(static_cast<std::size_t>(job_.agent_count())),
       rank_unprotected_(static_cast<std::size_t>(job_.rank_count())) {
-  for (int rank = 0; rank < job_.rank_count(); ++rank) hosting(rank).agent = hosting(rank).group = job_.node_of(rank);
   groups_ = job_.node_count;
+  for (int rank = 0; rank < job_.rank_count(); ++rank) {
+    hosting(rank).agent = hosting(rank).group = job_.node_of(rank);
+    if (epoch_ > 0) recall(rank);
+    else keep(rank);
+  }
 }
 
 void Head::greet() {
@@ -85,7 +91,11 @@ void Head::greet() {
 }
 
 int Head::run() {
-  job_.started_ns = os::real_time_ns();
+  job_.started_ns = epoch_ > 0 ? facts_->started_ns.load() : os::real_time_ns();
+  if (facts_ && epoch_ == 0) {
+    facts_->started_ns = job_.started_ns;
+    facts_->begun_ns = timeline_.start().value;
+  }
   // Ranks of an agent that dies become ours, so that they can be ended.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::signal(SIGPIPE, SIG_IGN);
@@ -96,9 +106,9 @@ int Head::run() {
   }
   signals_ = std::move(*signals);
   loop_.add(signals_.get(), EPOLLIN, [this](std::uint32_t) { on_signals(); });
-  greet();
+  if (epoch_ == 0) greet();
   open_door();
-  Result<> started = agents_.start();
+  Result<> started = epoch_ > 0 ? resume() : agents_.start();
   if (started) started = serve_metrics();
   if (!started) {
     output_.say(started.error().text);
@@ -155,6 +165,7 @@ void Head::on_children() {
 }
 
 void Head::on_all_joined() {
+  if (resuming_) return resume_when_all_reported();
   if (ending_) return;
   std::vector<std::byte> bytes;
   encode(job_, bytes);
@@ -166,7 +177,12 @@ void Head::on_agent_lost(int node, std::uint32_t silent_ms) {
     output_.say(fmt::format("node {} was lost before all nodes had joined; the job ends", node));
     return end(1, 0);
   }
-  lose_agent(node, silent_ms == 0 ? "its connection ended" : fmt::format("nothing was heard of it for {} ms (--node-timeout)", silent_ms));
+  const std::string why = !agents_.joined(node) ? "it did not come back to the new head"
+                          : silent_ms == 0      ? "its connection ended"
+                                                : fmt::format("nothing was heard of it for {} ms (--node-timeout)", silent_ms);
+  if (!resuming_) return lose_agent(node, why);
+  states_[static_cast<std::size_t>(node)].lost_early = why;
+  resume_when_all_reported();
 }
 
 void Head::on_agent_gone(int node) {
@@ -182,6 +198,12 @@ void Head::on_frame(int node, ControlKind kind, Bytes payload) {
   AgentState& state = states_[static_cast<std::size_t>(node)];
   if (state.gone) return;  // declared lost: whatever it says comes too late
   switch (kind) {
+    case ControlKind::report:
+      return on_report(node, payload);
+    case ControlKind::output_again:
+      return on_output_again(payload);
+    case ControlKind::reported:
+      return on_reported(node);
     case ControlKind::ready:
       return on_ready(node, payload);
     case ControlKind::look_up:
@@ -261,8 +283,11 @@ void Head::on_rank_event(const Event& event, Bytes text) {
   auto rank = static_cast<std::size_t>(event.rank);
   switch (event.kind) {
     case EventKind::started:
-      if (event.incarnation > 0) output_.on_started(event.rank);
-      if (background_ && all_started()) background_->on_started();
+      if (event.incarnation > 0 && !resuming_) output_.on_started(event.rank);
+      if (background_ && all_started()) {
+        facts_->started = true;
+        background_->on_started();
+      }
       if (event.incarnation > 0 && rank_unprotected_[rank]) return on_unprotected_death(event.rank);
       if (!set_state(event, wire::RankState::running)) return;
       return event.incarnation > 0 ? publish(event.rank) : tell_watchers(event.rank);
@@ -272,14 +297,15 @@ void Head::on_rank_event(const Event& event, Bytes text) {
     case EventKind::initialized:
       if (rank_initialized_[rank]) return;
       rank_initialized_[rank] = true;
-      if (++ranks_initialized_ == job_.rank_count() && !ending_) kills_.start(os::now());
-      return;
+      if (++ranks_initialized_ < job_.rank_count() || ending_ || resuming_) return;
+      if (facts_) facts_->kills_from_ns = os::now().value;
+      return kills_.start(os::now());
     case EventKind::listening:
       if (event.incarnation != hosting(event.rank).incarnation) return;
       hosting(event.rank).listens = {static_cast<std::uint32_t>(event.a >> 16), static_cast<std::uint16_t>(event.a)};
       return tell_watchers(event.rank);
     case EventKind::died:
-      if (options_.verbose) {
+      if (options_.verbose && !resuming_) {
         output_.say(fmt::format("rank {} was killed by {} in or after its MPI call number {}", event.rank,
                                 os::signal_name(static_cast<int>(event.a)), event.b));
       }
@@ -289,6 +315,7 @@ void Head::on_rank_event(const Event& event, Bytes text) {
       if (set_state(event, wire::RankState::finished)) publish(event.rank);
       output_.on_over(event.rank);
       kills_.on_rank_over(event.rank);
+      if (rank_over_[rank]) return;
       rank_over_[rank] = true;
       if (++ranks_over_ == job_.rank_count() && !ending_) end(0, 0);
       return;
@@ -303,6 +330,7 @@ void Head::on_rank_event(const Event& event, Bytes text) {
 }
 
 void Head::on_note(const Event& event, Bytes text) {
+  if (resuming_) return;  // the head that is gone has said so
   if (event.kind == EventKind::note) {
     output_.say(event.a == 1 ? std::string(text_of(text)) : fmt::format("rank {}: {}", event.rank, text_of(text)));
   } else if (event.kind == EventKind::diverged) {
@@ -327,7 +355,9 @@ void Head::on_unprotect(const Event& event, std::string_view function) {
   if (event.a >= rank_unprotected_.size() || rank_unprotected_[event.a]) return;
   const auto reason = static_cast<wire::UnprotectReason>(event.b);
   rank_unprotected_[event.a] = reason;
-  if (reason == wire::UnprotectReason::log_full) {
+  if (resuming_) {
+    threads_told_ |= reason == wire::UnprotectReason::threads;
+  } else if (reason == wire::UnprotectReason::log_full) {
     output_.say(
         fmt::format("rank {} is unprotected from now on, its death would end the job: the message log of rank {} is "
                     "full (raise --log-memory or --log-disk)",
@@ -354,11 +384,13 @@ BoardChange Head::change_of(int rank) {
 }
 
 void Head::publish(int rank) {
+  if (resuming_) return;  // all of them when all is known
   if (job_.agent_count() > 1) agents_.send_all(ControlKind::board, change_of(rank));
 }
 
 // What only those need who talk to it.
 void Head::tell_watchers(int rank) {
+  if (resuming_) return;
   for (int agent : hosting(rank).watchers) agents_.send(agent, ControlKind::board, change_of(rank));
 }
 
@@ -374,6 +406,10 @@ void Head::on_look_up(int node, Bytes payload) {
 void Head::end(int exit_code, std::uint32_t grace) {
   if (!exit_code_) exit_code_ = exit_code;
   ending_ = true;
+  if (facts_) {
+    facts_->exit_code = *exit_code_;
+    facts_->ending = true;
+  }
   input_.stop();
   if (clients_) clients_->input().close();
   kills_.stop();
@@ -401,6 +437,7 @@ void Head::finish_if_over() {
     timeline_.on_end(os::now(), *exit_code_);
     for (const std::string& line : kills_.not_carried_out()) output_.say(line);
     output_.write_error(summary(timeline_));
+    if (facts_) facts_->left = true;
     agents_.leave();
   }
   if (output_.empty() && (forced_ || agents_.all_sent())) return loop_.stop();
@@ -445,7 +482,12 @@ int run_main(const std::vector<std::string>& arguments) {
     return 0;
   }
   if (options->detach) return run_in_background(std::move(*options));
-  Head head(std::move(*options));
+  Result<HeadSeat> seat = make_head_seat(options->launch, options->hosts);
+  if (!seat) {
+    fmt::print(stderr, "holdfast: {}\n", seat.error().text);
+    return 1;
+  }
+  Head head(std::move(*options), std::move(*seat));
   return head.run();
 }
 

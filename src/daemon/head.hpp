@@ -5,6 +5,7 @@
 
 #include "daemon/agent_link.hpp"
 #include "daemon/background.hpp"
+#include "daemon/head_seat.hpp"
 #include "daemon/input_reader.hpp"
 #include "daemon/job_clients.hpp"
 #include "daemon/job_output.hpp"
@@ -18,7 +19,8 @@ namespace hf::daemon {
 
 class Head {
  public:
-  explicit Head(RunOptions options, std::unique_ptr<Background> background = nullptr);  // null: with this process's stdin and output
+  // Without `background`: with this process's stdin and output.
+  Head(RunOptions options, HeadSeat seat, std::unique_ptr<Background> background = nullptr);
   int run();  // an exit code
 
  private:
@@ -45,6 +47,19 @@ class Head {
   void give_input(Bytes bytes);
   Result<> serve_metrics();
 
+  // ---- head_resume.cpp: it goes on for a head that is lost (docs/head-loss.md)
+  void keep(int rank);
+  void recall(int rank);
+  Result<> resume();
+  void on_report(int node, Bytes payload);
+  void on_hosted(int node, const HostedRank& hosted);
+  void on_output_again(Bytes payload);
+  void on_reported(int node);
+  void resume_when_all_reported();
+  void resume_over();
+  void start_unclaimed();
+  void take_leave(const std::vector<int>& missing);
+
   // ---- head_clients.cpp: other commands of the user
   void open_door();
   Json status() const;
@@ -67,6 +82,7 @@ class Head {
     std::vector<int> places;   // agents that may have its determinants
     bool place_lost = false;   // one that may have had them is gone, and no holder has said since that it has all
     bool moving = false;       // it is being taken over
+    bool claimed = false;      // to a head that goes on: some agent hosts it
   };
   struct AgentState {
     bool ready = false;            // to start its ranks
@@ -74,6 +90,9 @@ class Head {
     bool unfit = false;            // of no use at the start, or could not take ranks over when it was asked to
     int holder = -1, standby = -1;
     std::uint32_t generation = 0;
+    bool reported = false;         // to a head that goes on: all that it has to say
+    bool superseded = false;       // its ranks run elsewhere
+    std::optional<std::string> lost_early;  // before the others had reported: why
   };
   Hosting& hosting(int rank) { return hosting_[static_cast<std::size_t>(rank)]; }
   int agent_of(int rank) const { return hosting_[static_cast<std::size_t>(rank)].agent; }
@@ -113,6 +132,10 @@ class Head {
   RunOptions options_;
   Job& job_;
   os::EventLoop loop_;
+  HeadFacts* facts_;     // null: nobody goes on for this head
+  std::uint32_t epoch_;  // its number
+  bool resuming_ = false;
+  bool input_lost_ = false;  // some of what rank 0 was given is kept nowhere but at its agent
   std::unique_ptr<Background> background_;
   os::UniqueFd signals_;
   JobOutput output_;

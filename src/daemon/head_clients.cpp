@@ -43,7 +43,7 @@ void Head::open_door() {
   });
   if (background_) {
     clients_->open(background_->take_socket());
-    clients_->keep_output(background_->job().path());
+    clients_->keep_output(background_->job().path(), facts_->read);
     background_->start(loop_, [this] { clients_->on_output(); });
     if (Result<> written = background_->job().write_record(record()); !written) output_.say(written.error().text);
     return;
@@ -93,7 +93,7 @@ Json Head::status() const {
   return {{"command", command_of(job_)},
           {"started_s", static_cast<std::uint64_t>(job_.started_ns / os::second_ns)},
           {"started_ns", static_cast<std::uint64_t>(job_.started_ns)},
-          {"state", ending_ ? "ending" : all_started() ? "running" : "starting"},
+          {"state", ending_ ? "ending" : all_started() || epoch_ > 0 ? "running" : "starting"},
           {"ranks", job_.rank_count()},
           {"ranks_over", ranks_over_},
           {"nodes", job_.node_count},
@@ -101,7 +101,9 @@ Json Head::status() const {
           {"nodes_lost", ending_ ? 0 : lost},
           {"restarts", restarts(timeline_)},
           {"output", background_ ? "kept" : "terminal"},
-          {"head", ::getpid()}};
+          {"head", ::getpid()},
+          {"keeper", facts_ ? ::getppid() : 0},
+          {"heads_lost", epoch_}};
 }
 
 }  // namespace hf::daemon

@@ -116,6 +116,7 @@ void Head::lose_agent(int agent, const std::string& why) {
   AgentState& lost = states_[static_cast<std::size_t>(agent)];
   if (std::exchange(lost.gone, true)) return;
   ++nodes_gone_;
+  if (facts_) facts_->lost(agent) = true;
   watching_.on_node_lost(agent);
   std::vector<int> ranks = ranks_at(agent);
   if (ending_) {
@@ -123,8 +124,11 @@ void Head::lose_agent(int agent, const std::string& why) {
     return finish_if_over();
   }
   const std::string what = fmt::format("node {} is lost: {}", agent, why);
-  for (Hosting& h : hosting_) {
-    if (std::erase(h.places, agent) > 0) h.place_lost = true;
+  for (int rank = 0; rank < job_.rank_count(); ++rank) {
+    Hosting& h = hosting(rank);
+    if (std::erase(h.places, agent) == 0) continue;
+    h.place_lost = true;
+    keep(rank);
   }
   for (int other = 0; other < job_.agent_count(); ++other) {
     AgentState& state = states_[static_cast<std::size_t>(other)];
@@ -202,6 +206,7 @@ std::string Head::why_not_moved(const std::vector<int>& ranks) const {
   if (job_.protocol == wire::Protocol::none) return "protocol none keeps nothing";
   if (!job_.keeps_events()) return "log level process keeps nothing that outlives a node (--log-level node)";
   if (!mpi_job_announced_) return "no rank had called MPI_Init";
+  if (input_lost_ && std::ranges::find(ranks, 0) != ranks.end()) return "what rank 0 was given on standard input before a head was lost is not kept";
   for (int rank : ranks) {
     const auto& reason = rank_unprotected_[static_cast<std::size_t>(rank)];
     if (reason) return fmt::format("rank {} was unprotected: {}", rank, why_unprotected(*reason));
@@ -271,16 +276,17 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
       if (std::ranges::find(adoption.places, place, &AgentAddress::node) == adoption.places.end()) adoption.places.push_back({place, agents_.address_of(place)});
     }
   }
-  std::vector<std::byte> body;
-  encode(adoption, body);
-  agents_.send_bytes(to, ControlKind::adopt, body);
   AgentState& state = states_[static_cast<std::size_t>(to)];
   if (state.holder < 0) give_holder(to, -1);
   for (int rank : ranks) {
     if (state.holder >= 0 && std::ranges::find(hosting(rank).places, state.holder) == hosting(rank).places.end()) {
       hosting(rank).places.push_back(state.holder);
     }
+    keep(rank);
   }
+  std::vector<std::byte> body;
+  encode(adoption, body);
+  agents_.send_bytes(to, ControlKind::adopt, body);
   if (std::ranges::find(ranks, 0) == ranks.end()) return;
   input_fed_ = 0;
   input_end_fed_ = false;
@@ -304,13 +310,14 @@ void Head::give_holder(int agent, int not_this) {
   AgentState& state = states_[static_cast<std::size_t>(agent)];
   state.holder = choose_holder(agent, not_this);
   ++state.generation;
-  tell_holder(agent);
   const std::vector<int> ranks = ranks_at(agent);
   for (int rank : ranks) {
     Hosting& h = hosting(rank);
     if (state.holder < 0) h.place_lost = true;
     else if (std::ranges::find(h.places, state.holder) == h.places.end()) h.places.push_back(state.holder);
+    keep(rank);
   }
+  tell_holder(agent);
   if (state.holder < 0 && !ranks.empty()) {
     output_.say(fmt::format("the determinants of node {} are on that node alone from now on: no other node is left to hold them", agent));
   }
@@ -331,7 +338,9 @@ void Head::on_held(int agent, Bytes payload) {
     Hosting& h = hosting(rank);
     if (h.moving) continue;  // said before it was there
     h.place_lost = false;
-    for (int place : std::exchange(h.places, {state.holder})) {
+    const std::vector<int> before = std::exchange(h.places, {state.holder});
+    keep(rank);
+    for (int place : before) {
       if (place == state.holder || states_[static_cast<std::size_t>(place)].gone) continue;
       agents_.send(place, ControlKind::forget_events, EventsName{rank, h.term});
     }

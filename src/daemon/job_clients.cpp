@@ -40,14 +40,15 @@ JobClients::JobClients(os::EventLoop& loop, ClientDoor::Say say, Owner owner)
 Json JobClients::attach(ClientId client) {
   if (kept_.empty()) return error_line(fmt::format("job {} was not started with --detach: its output goes to its own terminal", id_));
   attached_.insert(client);
-  return {{"kept", kept_}, {"read", read_}};
+  return {{"kept", kept_}, {"read", read_->load()}};
 }
 
 Json JobClients::on_read(const Json& request) {
   auto position = number_member(request, "position");
   if (!position) return error_line("the request has no \"position\"");
-  read_ = std::max(read_, *position);
-  return {{"read", read_}};
+  if (!read_) return error_line("the output of this job is not kept");
+  *read_ = std::max(read_->load(), *position);
+  return {{"read", read_->load()}};
 }
 
 void JobClients::on_output() {

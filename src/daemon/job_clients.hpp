@@ -1,5 +1,6 @@
 // The head's side of its clients: the name of the job, and what ps, attach and kill ask for (docs/clients.md).
 #pragma once
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <set>
@@ -23,7 +24,11 @@ class JobClients {
   void open(JobSocket socket);
   void close();  // the job has ended
   // Its output is kept in that directory and its input comes from clients: they may attach.
-  void keep_output(std::string directory) { kept_ = std::move(directory); }
+  // `read`: the position up to which it has been shown, kept there for a later head.
+  void keep_output(std::string directory, std::atomic<std::uint64_t>& read) {
+    kept_ = std::move(directory);
+    read_ = &read;
+  }
   void on_output();  // there is more of it
   AttachedInput& input() { return input_; }
   ClientDoor& door() { return door_; }  // for more requests
@@ -42,7 +47,7 @@ class JobClients {
   AttachedInput input_;
   std::string id_, kept_;
   std::set<ClientId> attached_;
-  std::uint64_t read_ = 0;  // position up to which attached clients have shown the output
+  std::atomic<std::uint64_t>* read_ = nullptr;  // position up to which attached clients have shown the output
   os::EventLoop::TimerId news_ = 0, name_ = 0;
   std::optional<JobSocket> socket_;
 };

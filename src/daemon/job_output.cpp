@@ -52,7 +52,9 @@ void JobOutput::pass_on(int rank, OutputStream kind, std::string bytes) {
   }
   if (label_) bytes = labelled(rank, kind, bytes);
   OutputSink& sink = kind == OutputStream::out ? *out_ : *error_;
-  sink.write(std::move(bytes), [this, rank, taken] {
+  const OutputGate::Position passed = s.gate.passed();
+  const KeptMark mark{rank, kind == OutputStream::error, passed.lines, passed.open_bytes};
+  sink.write(std::move(bytes), mark, [this, rank, taken] {
     if (taken > 0) on_taken_(rank, taken);
   });
 }
@@ -86,6 +88,19 @@ void JobOutput::on_started(int rank) {
   }
 }
 
+void JobOutput::resume(const KeptMark& mark) {
+  if (mark.rank < 0 || static_cast<std::size_t>(mark.rank) * 2 >= streams_.size()) return;
+  Stream& s = stream(mark.rank, mark.of_error != 0 ? OutputStream::error : OutputStream::out);
+  s.gate.resume({mark.lines, mark.open_bytes}, {});
+  s.line_begins = mark.open_bytes == 0;
+}
+
+void JobOutput::resume_at(int rank, OutputStream kind, const OutputGate::Position& next) {
+  Stream& s = stream(rank, kind);
+  if (s.gate.resume(s.gate.passed(), next)) return;
+  say(fmt::format("rank {}: some of its {} was lost with the head", rank, kind == OutputStream::out ? "standard output" : "standard error"));
+}
+
 void JobOutput::on_over(int rank) {
   for (OutputStream kind : {OutputStream::out, OutputStream::error}) {
     std::string out;
@@ -96,11 +111,11 @@ void JobOutput::on_over(int rank) {
 }
 
 void JobOutput::say(const std::string& line) {
-  error_->write(fmt::format("holdfast: {}\n", line), {});
+  error_->write(fmt::format("holdfast: {}\n", line), {}, {});
 }
 
 void JobOutput::write_error(std::string text) {
-  error_->write(std::move(text), {});
+  error_->write(std::move(text), {}, {});
 }
 
 void JobOutput::discard() {

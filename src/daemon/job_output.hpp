@@ -19,6 +19,9 @@ class JobOutput {
 
   void on_bytes(int rank, OutputStream stream, Bytes bytes);
   void on_started(int rank);           // a new incarnation
+  // Goes on for a head that is gone: so much had been passed on of a stream, and the present incarnation writes from `next` on.
+  void resume(const KeptMark& mark);
+  void resume_at(int rank, OutputStream stream, const OutputGate::Position& next);
   void on_over(int rank);              // the rank will write no more
   void say(const std::string& line);   // "holdfast: line" on stderr
   void write_error(std::string text);  // on stderr as it is

@@ -26,16 +26,34 @@ const char* why_not(Kind kind) {
 
 void KillPlan::start(Instant zero) {
   zero_ = zero;
+  begin(zero, Instant(INT64_MIN), 0);
+}
+
+void KillPlan::resume(Instant zero, Instant now, std::uint32_t head) {
+  zero_ = zero;
+  begin(now, now, head);
+}
+
+// Another head takes other random numbers: it would be killed at the same time again.
+void KillPlan::begin(Instant random_zero, Instant past, std::uint32_t head) {
+  random_zero_ = random_zero;
   for (const Injection& injection : injections_) {
-    if (injection.kind == Kind::random || injection.kind == Kind::node_random) {
-      randoms_.push_back({RandomKills(injection), injection.kind == Kind::node_random});
+    Injection random = injection;
+    random.seed += head;
+    if (injection.kind == Injection::Kind::random || injection.kind == Injection::Kind::node_random) {
+      randoms_.push_back({RandomKills(random), injection.kind == Injection::Kind::node_random});
       arm(randoms_.back());
     }
-    if (injection.kind == Kind::head_random) {
-      timers_.push_back(loop_.at(os::later(zero, RandomKills(injection).next_at_ns()), [this] { handlers_.kill_head(); }));
+    if (injection.kind == Injection::Kind::head_random) {
+      timers_.push_back(loop_.at(os::later(random_zero, RandomKills(random).next_at_ns()), [this] { handlers_.kill_head(); }));
     }
     if (!has_time(injection)) continue;
-    timers_.push_back(loop_.at(os::later(zero, injection.at_ns), [this, &injection] {
+    const Instant at = os::later(zero_, injection.at_ns);
+    if (at < past) {
+      done_.push_back(&injection);
+      continue;
+    }
+    timers_.push_back(loop_.at(at, [this, &injection] {
       if (!stopped_ && carry_out(injection)) done_.push_back(&injection);
     }));
   }
@@ -54,7 +72,7 @@ bool KillPlan::carry_out(const Injection& injection) {
 void KillPlan::arm(Random& random) {
   std::int64_t next = random.kills.next_at_ns();
   if (next < 0) return;
-  random.timer = loop_.at(os::later(zero_, next), [this, &random] {
+  random.timer = loop_.at(os::later(random_zero_, next), [this, &random] {
     random.timer = 0;
     if (!stopped_) strike(random);
   });

@@ -27,6 +27,8 @@ class KillPlan {
         running_(static_cast<std::size_t>(rank_count), true),
         handlers_(std::move(handlers)) {}
   void start(Instant zero);  // all ranks have returned from MPI_Init: times count from here
+  // In a head that goes on for another: times count from the same moment, and what should have happened by now is not repeated.
+  void resume(Instant zero, Instant now, std::uint32_t head);
   void on_rank_over(int rank) { running_[static_cast<std::size_t>(rank)] = false; }
   void on_rank_again(int rank) { running_[static_cast<std::size_t>(rank)] = true; }  // it had finished, and runs once more
   void stop();  // the job ends
@@ -41,13 +43,14 @@ class KillPlan {
   };
   bool carry_out(const Injection& injection);
   void arm(Random& random);
+  void begin(Instant random_zero, Instant past, std::uint32_t head);
   void strike(Random& random);
 
   os::EventLoop& loop_;
   const std::vector<Injection>& injections_;
   std::vector<bool> running_;
   Handlers handlers_;
-  Instant zero_{};
+  Instant zero_{}, random_zero_{};
   std::vector<os::EventLoop::TimerId> timers_;
   std::vector<const Injection*> done_;
   std::list<Random> randoms_;

@@ -12,6 +12,7 @@
 
 #include "core/event_logger/sender.hpp"
 #include "daemon/crash_rule.hpp"
+#include "daemon/output_tail.hpp"
 #include "daemon/rank_stdio.hpp"
 #include "os/event_loop.hpp"
 #include "os/unique_fd.hpp"
@@ -30,6 +31,7 @@ struct LocalRank {
   };
 
   int rank;
+  std::uint32_t term = 0, log_base = 0;  // of this hosting
   State state = State::idle;
   std::uint32_t incarnation = 0;
   CrashRule crash_rule;
@@ -54,6 +56,8 @@ struct LocalRank {
   int library_checks = 0;
 
   std::unique_ptr<OutputPipe> output, error;
+  // What was sent of both last, where another head may have to hear it again.
+  std::optional<OutputTail> output_tail, error_tail;
   // What was read after the program below a wrapper had died: perhaps the wrapper's words about that death. Dropped when
   // another incarnation is started, which writes again what was the program's; passed on otherwise.
   std::vector<std::pair<OutputStream, std::vector<std::byte>>> held_output;

@@ -243,10 +243,6 @@ std::expected<Program, UsageError> make_program(const Section& section, const Wh
 std::expected<void, UsageError> fill_background(const Whole& whole, bool placed, RunOptions& out) {
   out.detach = whole.detach;
   if (whole.detach && placed) return usage("--detach: the ranks are srun's tasks, which end with it; it is for holdfast run");
-  const bool head_dies = std::ranges::any_of(out.job.injections, [](const Injection& injection) {
-    return injection.kind == Injection::Kind::head || injection.kind == Injection::Kind::head_random;
-  });
-  if (whole.detach && head_dies) return usage("--inject head: not with --detach, whose head is no terminal's; to see it die, kill its process");
   if (whole.output_limit.empty()) return {};
   if (!whole.detach) return usage("--output-limit: only the output of a job with --detach is kept");
   Result<std::uint64_t> size = parse_size(whole.output_limit);

@@ -38,7 +38,7 @@ void OutputGate::remember_line() {
   passed_open_ = 0;
   open_unchecked_ = false;
   if (!line_unknown_) return hashes_.append(XXH3_64bits_digest(&line_));
-  hashes_ = {};
+  hashes_ = LineHashes();
   replay_ = {};
   unchecked_ = passed_lines_;
 }

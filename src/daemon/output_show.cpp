@@ -39,7 +39,7 @@ void OutputShow::show_next() {
     writing_ = 1;
     for (Piece& piece : pieces) {
       ++writing_;
-      (piece.stream == KeptStream::out ? out_ : error_).write(std::move(piece.bytes), [this] {
+      (piece.stream == KeptStream::out ? out_ : error_).write(std::move(piece.bytes), {}, [this] {
         if (--writing_ == 0) show_next();
       });
     }

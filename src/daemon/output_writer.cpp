@@ -22,7 +22,7 @@ OutputWriter::~OutputWriter() {
   wait_for_room(false);
 }
 
-void OutputWriter::write(std::string bytes, std::function<void()> on_written) {
+void OutputWriter::write(std::string bytes, const KeptMark&, std::function<void()> on_written) {
   queue_.push_back({std::move(bytes), std::move(on_written)});
   if (!waiting_) flush();
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "daemon/clients/kept_output.hpp"
 #include "os/event_loop.hpp"
 
 namespace hf::daemon {
@@ -11,8 +12,8 @@ namespace hf::daemon {
 class OutputSink {
  public:
   virtual ~OutputSink() = default;
-  // `on_written` once all of it has left, or was discarded.
-  virtual void write(std::string bytes, std::function<void()> on_written) = 0;
+  // `on_written` once all of it has left, or was discarded. `mark`: whose it is, where the sink keeps it.
+  virtual void write(std::string bytes, const KeptMark& mark, std::function<void()> on_written) = 0;
   virtual bool empty() const = 0;
   virtual void discard() = 0;  // and all that follows
 };
@@ -22,7 +23,7 @@ class OutputWriter final : public OutputSink {
   // `on_broken`: the reader is gone; what follows is discarded.
   OutputWriter(os::EventLoop& loop, int fd, std::function<void()> on_broken);
   ~OutputWriter() override;
-  void write(std::string bytes, std::function<void()> on_written) override;
+  void write(std::string bytes, const KeptMark& mark, std::function<void()> on_written) override;
   bool empty() const override { return queue_.empty(); }
   void discard() override;
 

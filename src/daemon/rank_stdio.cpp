@@ -14,7 +14,7 @@
 namespace hf::daemon {
 namespace {
 
-constexpr std::size_t piece_bytes = 64 * 1024;
+constexpr std::size_t piece_bytes = output_read_bytes;
 
 Result<> make_pipe(os::UniqueFd& read_end, os::UniqueFd& write_end) {
   int ends[2];

@@ -8,6 +8,8 @@
 
 namespace hf::daemon {
 
+inline constexpr std::size_t output_read_bytes = 64 * 1024;  // at most, at once
+
 // What the job was given on stdin, kept so that each incarnation of rank 0 gets it from the start.
 class InputKeeper {
  public:

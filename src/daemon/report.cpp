@@ -198,6 +198,7 @@ std::string report_json(const Timeline& timeline, const Job& job, const TreeSett
               {"totals", counters_json(all)},
               {"failures", failures},
               {"lost_nodes", lost_nodes_json(timeline)},
+              {"lost_heads", timeline.lost_heads()},
               {"ranks", ranks},
               {"notes", notes}};
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

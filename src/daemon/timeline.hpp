@@ -62,6 +62,9 @@ class Timeline {
   const std::vector<RankRecord>& ranks() const { return ranks_; }
   const std::vector<TimelineNote>& notes() const { return notes_; }
   const std::vector<LostNode>& lost_nodes() const { return lost_nodes_; }
+  // Heads before the one that keeps this. They knew more: only what ranks' present agents have told stands here of the time before.
+  void on_lost_heads(std::uint32_t heads) { lost_heads_ = heads; }
+  std::uint32_t lost_heads() const { return lost_heads_; }
 
   // One line of the story a death makes.
   struct Failure {
@@ -82,6 +85,7 @@ class Timeline {
   std::vector<RankRecord> ranks_;
   std::vector<TimelineNote> notes_;
   std::vector<LostNode> lost_nodes_;
+  std::uint32_t lost_heads_ = 0;
 };
 
 }  // namespace hf::daemon

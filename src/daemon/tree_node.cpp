@@ -26,6 +26,7 @@ TreeNode::TreeNode(os::EventLoop& loop, const JobKey& key, NodeId self, const Tr
       self_(self),
       handlers_(std::move(handlers)),
       agents_(settings.agents),
+      epoch_(settings.epoch),
       membership_(settings.membership, settings.agents, settings.tree.fan_out, self, os::now()),
       tree_(settings.tree, self, membership_.shape()) {
   arm();
@@ -59,6 +60,10 @@ void TreeNode::set_address(NodeId agent, Address at) {
 }
 
 void TreeNode::on_channel_frame(NodeId peer, ControlChannel& channel, ControlKind kind, Bytes payload) {
+  if (kind == ControlKind::head_lost && self_ != head_node && peer == shape().parent(self_)) {
+    if (!std::exchange(ended_, true)) handlers_.on_ended(EndReason::head_gone);
+    return;
+  }
   auto frame = kind == ControlKind::tree ? wire::decode_tree_frame(payload, agents_) : std::nullopt;
   if (!frame) {  // it has the key, and is no neighbour
     channel.shut();
@@ -81,8 +86,21 @@ void TreeNode::on_channel_closed(NodeId peer, const ControlChannel* channel) {
   if (ending_ && self_ != head_node && peer == shape().parent(self_) && !std::exchange(ended_, true)) {
     return handlers_.on_ended(EndReason::cut_off);
   }
+  on_lost_link(peer);
+}
+
+void TreeNode::on_lost_link(NodeId peer) {
   membership_.on_closed(os::now(), peer);
   drain();
+}
+
+void TreeNode::tell_children(ControlKind kind) {
+  for (NodeId child : shape().children(self_)) {
+    for (const ChannelPtr& link : neighbours_[child].links) {
+      link->send_bytes(kind);
+      link->flush_blocking();
+    }
+  }
 }
 
 void TreeNode::send(core::tree::Transmit transmit) {
@@ -108,7 +126,8 @@ void TreeNode::reach(NodeId peer) {
 void TreeNode::dial(NodeId peer, Neighbour& neighbour) {
   neighbour.visit = std::make_unique<ControlVisit>(
       loop_, key_, self_, Purpose::tree, *neighbour.at,
-      ControlVisit::Handlers{[this, peer] { on_visit_over(peer, true); }, [](ControlKind, Bytes) {}, [this, peer] { on_visit_over(peer, false); }});
+      ControlVisit::Handlers{[this, peer] { on_visit_over(peer, true); }, [](ControlKind, Bytes) {}, [this, peer] { on_visit_over(peer, false); }},
+      epoch_);
   neighbour.visit->hold(held_.contains(peer));
 }
 

@@ -43,6 +43,8 @@ class TreeNode {
   void on_started();  // all agents are in the tree
   void on_ending();   // agents leave; an agent whose parent has left ends
   void on_found_dead(NodeId agent);
+  void on_not_reached(NodeId parent) { on_lost_link(parent); }
+  void tell_children(ControlKind kind);  // outside of the streams
   // Fault injection: nothing is read from these or written to them; none: all are let go.
   void hold(std::set<NodeId> nodes);
   bool is_alive(NodeId agent) const { return membership_.shape().is_alive(agent); }
@@ -67,6 +69,7 @@ class TreeNode {
   bool offer(const Waiting& message);
   void on_channel_frame(NodeId peer, ControlChannel& channel, ControlKind kind, Bytes payload);
   void on_channel_closed(NodeId peer, const ControlChannel* channel);
+  void on_lost_link(NodeId peer);
   void send(core::tree::Transmit transmit);
   void reach(NodeId peer);
   void dial(NodeId peer, Neighbour& neighbour);
@@ -82,6 +85,7 @@ class TreeNode {
   NodeId self_;
   Handlers handlers_;
   int agents_;
+  std::uint32_t epoch_;
   core::membership::Membership membership_;
   core::tree::Tree tree_;
   std::map<NodeId, Neighbour> neighbours_;

@@ -83,10 +83,12 @@ class Detached(Case):
         self.wait_until(lambda: not self.sockets(), f"{self.sockets()} to be removed")
         self.assertLessEqual(set(os.listdir("/dev/shm")), self.shm)
 
-    def kill_head(self, job=None):
+    def kill_head(self, keeper=False):
+        """And first, if wanted, the process that would start another one."""
         heads = [job for job in self.jobs().values()]
         self.assertEqual(len(heads), 1)
-        os.kill(heads[0]["head"], signal.SIGKILL)
+        for pid in ([heads[0]["keeper"]] if keeper else []) + [heads[0]["head"]]:
+            os.kill(pid, signal.SIGKILL)
 
 
 class Background(Detached):
@@ -255,12 +257,12 @@ class Attach(Detached):
         self.wait_for_end(job)
         self.assertEqual(self.holdfast("logs", "-f", job, code=0), "one\ntwo\n")
 
-    def test_the_head_is_killed_meanwhile(self):
+    def test_the_head_is_killed_with_its_keeper_meanwhile(self):
         job = self.detach("-n", 4, "--nodes", 4, "sh", "-c", "echo one; exec sleep 100")
         reader = self.follow("attach", "--no-input")
         for _ in range(4):
             reader.stdout.readline()
-        self.kill_head()
+        self.kill_head(keeper=True)
         _, err = reader.communicate(timeout=10)
         self.assertEqual((reader.returncode, err.decode().splitlines()[-1]),
                          (1, f"holdfast: the head of job {job} was killed, and the job has ended with it"))

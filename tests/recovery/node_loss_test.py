@@ -106,7 +106,7 @@ class NodeLoss(unittest.TestCase):
         self.assertLess(self.restarted_after() + int(re.search(r"for (\d+) ms", self.err)[1]) / 1000, 1.5)
 
     def test_a_short_silence_is_no_loss(self):
-        self.run_orders(4, 2, 1, "pause:node=1,at=100ms,for=300ms")
+        self.run_orders(4, 2, 1, "pause:node=1,at=100ms,for=300ms", options=("--node-timeout", 2000))
         self.assertNotIn("is lost", self.err)
 
     def test_two_nodes_at_once(self):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import node_loss_test
 
+patient_ms = 2000  # half of it is the least silence after which a node can be lost: more than a short partition, on a busy machine too
 
 class Agents(threading.Thread):
     """How many agents of a job there are, every 20 ms."""
@@ -66,7 +67,7 @@ class Partitions(unittest.TestCase):
         # At level node no frame leaves without the holder's answer; without logs nothing but the ranks' connections is needed.
         for options in ((), ("--log-level", "process"), ("--protocol", "none")):
             with self.subTest(options=options):
-                words = ("-n", 4, "--nodes", 2, *(("--spares", 1) if not options else ()), *options)
+                words = ("-n", 4, "--nodes", 2, "--node-timeout", patient_ms, *(("--spares", 1) if not options else ()), *options)
                 self.watch(*words, 100, 2000)
                 quiet = self.err
                 times, agents = self.watch(*words, "--inject", "partition:0|1,at=100ms,for=500ms", 100, 2000)
@@ -118,11 +119,12 @@ class Partitions(unittest.TestCase):
 
     def test_short_ones_one_after_the_other_and_deaths(self):
         self.run_orders(4, 3, 1, "partition:0|1,at=50ms,for=300ms", "partition:0,1|2,at=400ms,for=300ms",
-                        "partition:1|0,at=750ms,for=300ms", "kill:rank=2,at=150ms", "kill:rank=1,at=500ms", rounds=300)
+                        "partition:1|0,at=750ms,for=300ms", "kill:rank=2,at=150ms", "kill:rank=1,at=500ms", rounds=300,
+                        options=("--node-timeout", patient_ms))
         self.assertNotIn("is lost", self.err)
 
     def test_one_at_a_time(self):
-        self.run_orders(2, 2, 0, "partition:0|1,at=50ms,for=400ms", "partition:1|0,at=100ms,for=400ms")
+        self.run_orders(2, 2, 0, "partition:0|1,at=50ms,for=400ms", "partition:1|0,at=100ms,for=400ms", options=("--node-timeout", patient_ms))
         self.assertIn("partition:1|0,at=0.1s was not carried out: another one had not healed", self.err)
         self.assertNotIn("is lost", self.err)
 

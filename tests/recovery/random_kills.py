@@ -73,7 +73,7 @@ def partitions(case, span_s):
     """A short one anywhere, then one in which nodes are lost that do not hold each other's determinants. The head's side is first."""
     choose = random.Random(case.seed + 2)
     away = choose.sample(range(case.nodes), choose.randint(1, case.nodes - 1))
-    first, lasting = choose.uniform(0, 0.2 * span_s), choose.uniform(0.05, 0.5)
+    first, lasting = choose.uniform(0, 0.2 * span_s), choose.uniform(0.05, 0.2)
     lost = [choose.randrange(case.nodes)]
     if case.losses > 1:
         lost.append(choose.choice([n for n in range(case.nodes) if abs(n - lost[0]) > 1]))

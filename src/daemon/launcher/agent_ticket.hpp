@@ -17,6 +17,7 @@ struct AgentTicket {
   std::int32_t node = 0;
   std::uint16_t port = 0;  // of the head
   std::uint16_t address_count = 0;
+  std::uint32_t head_returns_ms = 0;  // another head goes on for one that is lost, within that; 0: the agent ends
   static constexpr std::size_t addresses_max = 8;
   std::array<std::uint32_t, addresses_max> addresses{};  // of the head, in the order in which they are tried
   JobKey key{};

@@ -1,0 +1,60 @@
+// What is a head's and outlives it, where another one can go on for it (head_keeper.hpp): the job's key, the socket at which agents find
+// it, and a few facts.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "daemon/launcher/launcher.hpp"
+#include "os/tcp.hpp"
+
+namespace hf::daemon {
+
+// What a head has decided of a rank, before anybody is told: where it starts again, and who may have its determinants.
+struct RankFacts {
+  std::atomic<std::uint32_t> incarnation = 0;  // the first of this hosting
+  std::atomic<std::uint32_t> term = 0;
+  std::atomic<std::int32_t> agent = 0;
+  std::atomic<bool> place_lost = false;  // Head::Hosting
+};
+
+// In memory that a head shares with its keeper and with the heads after it.
+struct HeadFacts {
+  std::atomic<bool> started = false;            // all ranks have: from then on another head can go on
+  std::atomic<std::int64_t> started_ns = 0;     // of the job, real time
+  std::atomic<std::int64_t> begun_ns = 0;       // the same moment, monotonic
+  std::atomic<std::int64_t> kills_from_ns = 0;  // from when injections count, monotonic; 0: not yet
+  std::atomic<bool> ending = false;
+  std::atomic<int> exit_code = 0;        // once ending
+  std::atomic<std::uint64_t> read = 0;   // position up to which clients have shown the kept output
+  std::atomic<std::int32_t> groups = 0;  // given so far
+  std::atomic<bool> left = false;        // the agents were told to leave: nobody comes back
+
+  RankFacts& rank(int number) { return reinterpret_cast<RankFacts*>(this + 1)[number]; }
+  // Whether that agent may have determinants of the rank.
+  std::atomic<bool>& may_hold(int rank_number, int agent) {
+    auto* bits = reinterpret_cast<std::atomic<bool>*>(&rank(ranks));
+    return bits[static_cast<std::size_t>(rank_number) * static_cast<std::size_t>(agents) + static_cast<std::size_t>(agent)];
+  }
+  std::atomic<bool>& lost(int agent) { return may_hold(ranks, agent); }
+  int ranks = 0, agents = 0;
+};
+
+struct HeadSeat {
+  JobKey key{};
+  os::TcpListener listener;
+  bool loopback_only = false;
+  HeadFacts* facts = nullptr;  // null: nobody goes on for this head
+  std::uint32_t epoch = 0;     // number of the head; connections of an earlier one's tree count no more
+
+  bool is_first() const { return epoch == 0; }
+};
+
+// A key and a socket for agents on these hosts.
+Result<HeadSeat> make_head_seat(const LaunchOptions& options, const std::vector<std::string>& hosts);
+// Facts of such a job that processes forked later share. Never unmapped.
+Result<HeadFacts*> make_head_facts(int ranks, int agents);
+
+}  // namespace hf::daemon

@@ -1,0 +1,231 @@
+"""The head of a job of --detach is killed, story by story and at random: another one goes on, and the job ends with all of its output,
+once, and the right exit code (docs/head-loss.md).
+
+    head_loss_test.py BUILD ORDERS --holdfast HOLDFAST --raw RAW
+"""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "launcher"))
+import node_loss_test  # noqa: E402
+import harness  # noqa: E402
+from detached_test import Detached  # noqa: E402
+from harness import commands_of, processes_of  # noqa: E402
+
+ORDERS = node_loss_test.ORDERS
+
+
+class HeadLoss(Detached):
+    expect_orders = node_loss_test.NodeLoss.expect_orders
+
+    def head(self, job):
+        return self.jobs().get(job, {}).get("head")
+
+    def kill_this_head(self, job):
+        head = self.head(job)
+        if head is None:
+            return False
+        try:
+            os.kill(head, signal.SIGKILL)
+        except ProcessLookupError:
+            return False
+        return True
+
+    def next_head(self, job, lost):
+        self.wait_until(lambda: self.jobs().get(job, {}).get("heads_lost") == lost, "another head")
+
+    def end(self, job, code=0):
+        ended = self.wait_for_end(job)
+        self.holdfast("logs", job, code=0)
+        self.assertEqual((ended["state"], ended.get("exit_code")), ("ended", code), self.err)
+        report = json.loads((self.state / "holdfast" / job / "report.json").read_text())
+        self.assertEqual(report["exit_code"], code)
+        self.expect_nothing_of_it()
+        return report
+
+    def orders(self, *words, rounds=200, microseconds=5000):
+        return self.detach(*words, ORDERS, rounds, microseconds)
+
+    def test_a_head(self):
+        for nodes, more in ((1, ()), (2, ()), (2, ("--spares", 1)), (6, ("--fan-out", 2))):
+            with self.subTest(nodes=nodes, more=more):
+                job = self.orders("-n", 6, "--nodes", nodes, *more)
+                self.assertTrue(self.kill_this_head(job))
+                self.next_head(job, 1)
+                self.assertEqual(self.jobs()[job]["state"], "running")
+                self.end(job)
+                self.expect_orders(6, 200, (), False)
+                self.assertEqual(self.err.count("the head of this job was killed; another one goes on (number 2)"), 1)
+                self.assertNotIn("is lost", self.err)
+
+    def test_protocol_none(self):
+        job = self.orders("-n", 4, "--nodes", 2, "--protocol", "none")
+        self.kill_this_head(job)
+        self.end(job)
+        self.expect_orders(4, 200, (), False)
+
+    def test_ranks_die_meanwhile_and_after(self):
+        for _ in range(3):
+            job = self.orders("-n", 4, "--nodes", 2)
+            ranks = [pid for pid, words in commands_of(processes_of(self.marker)).items() if words.startswith(str(ORDERS))]
+            head = self.head(job)
+            os.kill(head, signal.SIGSTOP)  # it does not hear of the first
+            os.kill(ranks[0], signal.SIGKILL)
+            time.sleep(0.05)
+            os.kill(head, signal.SIGKILL)
+            self.next_head(job, 1)
+            os.kill(ranks[2], signal.SIGKILL)
+            report = self.end(job)
+            self.expect_orders(4, 200, (), False)
+            self.assertEqual((report["restarts"], report["lost_heads"]), (2, 1))
+
+    def test_with_nodes(self):
+        """Nobody tells the new head of what was there; ranks start again on the spare, as with a lost node."""
+        for fan_out, nodes in ((32, (1,)), (2, (0,)), (2, (0, 2))):
+            with self.subTest(fan_out=fan_out, nodes=nodes):
+                job = self.orders("-n", 4, "--nodes", 4, "--spares", 2, "--fan-out", fan_out)
+                agents = sorted(pid for pid, words in commands_of(processes_of(self.marker)).items() if words.startswith("holdfast agent"))
+                self.assertEqual(len(agents), 6)
+                head = self.head(job)
+                ranks = {agent: [int(p) for p in Path(f"/proc/{agent}/task/{agent}/children").read_text().split()] for agent in agents}
+                victims = [pid for node in nodes for pid in ranks[agents[node]] + [agents[node]]]
+                for pid in [head, *agents, *victims]:
+                    os.kill(pid, signal.SIGSTOP)
+                for pid in [*victims, head]:
+                    os.kill(pid, signal.SIGKILL)
+                for pid in agents:
+                    if pid not in victims:
+                        os.kill(pid, signal.SIGCONT)
+                self.end(job)
+                self.expect_orders(4, 200, (), False)
+                for node in nodes:
+                    self.assertRegex(self.err, f"node {node} is lost: it did not come back to the new head; its 1 rank starts again")
+
+    def test_one_after_the_other(self):
+        job = self.orders("-n", 4, "--nodes", 2, rounds=300)
+        for lost in range(1, 5):
+            self.assertTrue(self.kill_this_head(job))
+            self.next_head(job, lost)
+        self.end(job)
+        self.expect_orders(4, 300, (), False)
+
+    def test_injected(self):
+        job = self.orders("-n", 4, "--nodes", 2, "--inject", "head,at=100ms", "--inject", "kill:rank=1,at=300ms", "--inject", "node:1,at=600ms")
+        report = self.end(job)
+        self.expect_orders(4, 200, (), False)
+        self.assertEqual(self.err.count("another one goes on"), 1)
+        self.assertIn("node 1 is lost", self.err)
+        self.assertGreaterEqual(report["restarts"], 2)
+        self.assertNotIn("not carried out", self.err)
+
+    def test_what_was_written_is_there_once(self):
+        """Much of it, in lines of many lengths, none at all, and as fast as it goes."""
+        script = """import os, sys, random, time
+r = random.Random(int(os.environ["PMI_RANK"]))
+for i in range(60000):
+    sys.stdout.write("%s %d %s" % (os.environ["PMI_RANK"], i, "x" * r.randrange(60)) + r.choice(["\\n", "\\n", "\\n", " "]))
+    if i % 20 == 0: sys.stdout.flush()
+    if i % 5000 == 0: sys.stderr.write("%d\\n" % i); time.sleep(0.1)
+"""
+        program = self.home / "writer.py"
+        program.write_text(script)
+        plain = [subprocess.run([sys.executable, program], env={**self.env, "PMI_RANK": str(rank)}, capture_output=True) for rank in range(2)]
+        for label in ((), ("--label",)):
+            job = self.detach("-n", 2, "--nodes", 2, *label, sys.executable, program)
+            killed = 0
+            while self.kill_this_head(job):
+                killed += 1
+                time.sleep(0.1)
+            self.end(job)
+            self.assertGreater(killed, 1)
+            if label:
+                for rank in range(2):
+                    got = "".join(line[4:] for line in self.out.splitlines(keepends=True) if line.startswith(f"[{rank}] "))
+                    self.assertEqual(got.replace("\n", " ").split(), plain[rank].stdout.decode().split())
+            else:
+                self.assertEqual(len(self.out), sum(len(p.stdout) for p in plain))
+                self.assertEqual(sorted(re.findall(r"[01] \d+ x*", self.out)),
+                                 sorted(re.findall(r"[01] \d+ x*", "".join(p.stdout.decode() for p in plain))))
+
+    def test_exit_codes_and_kill(self):
+        job = self.detach("-n", 2, "--nodes", 2, "sh", "-c", "sleep 1; test $PMI_RANK = 0 || exit 7")
+        self.kill_this_head(job)
+        self.end(job, 7)
+        self.assertIn("rank 1 exited with code 7", self.err)
+        job = self.detach("-n", 2, "--nodes", 2, "sleep", 100)
+        self.kill_this_head(job)
+        self.holdfast("kill", job, code=0)
+        self.end(job, 128 + signal.SIGTERM)
+
+    def test_who_is_attached_stays_so(self):
+        job = self.orders("-n", 4, "--nodes", 2)
+        reader = self.follow("attach", "--no-input", job)
+        for lost in (1, 2):
+            reader.stdout.readline()
+            self.kill_this_head(job)
+            self.next_head(job, lost)
+        rest, err = reader.stdout.read(), reader.stderr.read()
+        self.assertEqual(reader.wait(), 0, err.decode())
+        self.end(job)
+        self.assertTrue(self.out.endswith(rest.decode()))
+        self.assertEqual(len(rest.splitlines()), 204 - 2)
+
+    def test_its_keeper(self):
+        job = self.orders("-n", 4, "--nodes", 2)
+        os.kill(self.jobs()[job]["keeper"], signal.SIGKILL)
+        time.sleep(0.1)
+        self.assertEqual(self.jobs()[job]["state"], "running")
+        self.end(job)
+
+    def test_both(self):
+        job = self.orders("-n", 4, "--nodes", 2, rounds=2000)
+        self.kill_head(keeper=True)
+        began = time.monotonic()
+        self.expect_nothing_of_it()
+        self.assertLess(time.monotonic() - began, 5)
+        self.assertEqual(self.jobs("-a")[job]["state"], "lost")
+
+    def test_a_node_that_was_given_up_ends(self):
+        """It was stopped while the head declared it lost, and hears of a new head alone."""
+        job = self.orders("-n", 2, "--nodes", 2, "--spares", 1, rounds=400, microseconds=10000)
+        agents = sorted(pid for pid, words in commands_of(processes_of(self.marker)).items() if words.startswith("holdfast agent"))
+        stopped = [agents[1], *map(int, Path(f"/proc/{agents[1]}/task/{agents[1]}/children").read_text().split())]
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        self.wait_until(lambda: "node 1 is lost" in (self.holdfast("logs", job), self.err)[1], "the loss of node 1")
+        self.kill_this_head(job)
+        self.next_head(job, 1)
+        for pid in reversed(stopped):
+            os.kill(pid, signal.SIGCONT)
+        self.wait_until(lambda: not set(stopped) & set(processes_of(self.marker)), "what was given up to end", 10)
+        self.end(job)
+        self.expect_orders(2, 400, (), False)
+
+    def test_at_random(self):
+        seed = int(os.environ.get("HOLDFAST_TEST_SEED", random.randrange(10**9)))
+        print(f"seed {seed}", file=sys.stderr)
+        for case in range(int(os.environ.get("HOLDFAST_HEAD_CASES", 8))):
+            choose = random.Random(seed + case)
+            nodes = choose.choice((1, 2, 4))
+            with self.subTest(seed=seed + case, nodes=nodes):
+                inject = ["--inject", f"kill:random,rate=1/s,max=3,seed={seed + case}"]
+                if nodes > 1 and choose.random() < 0.5:
+                    inject += ["--inject", f"node:random,rate=1/s,max=1,seed={seed + case}", "--spares", 2]
+                job = self.orders("-n", 4, "--nodes", nodes, "--fan-out", choose.choice((2, 32)), *inject, rounds=150)
+                time.sleep(choose.uniform(0, 0.5))
+                while self.kill_this_head(job):
+                    time.sleep(choose.expovariate(2))
+                self.end(job)
+                self.expect_orders(4, 150, (), False)
+
+
+if __name__ == "__main__":
+    harness.main()
