@@ -1,8 +1,10 @@
-// What the head gives an agent at its start and when it is to take ranks over: the ticket, the job, an adoption.
+// What the head gives an agent at its start and when it is to take ranks over: the ticket, the job, an adoption; and what an agent tells
+// a head that goes on for a lost one: a report.
 #include "daemon/job.hpp"
 
 #include "base/check.hpp"
 #include "daemon/adoption.hpp"
+#include "daemon/agent_report.hpp"
 #include "daemon/launcher/agent_ticket.hpp"
 #include "fuzz.hpp"
 
@@ -10,7 +12,7 @@ namespace hf::fuzz {
 namespace {
 
 constexpr int ranks = 6, agents = 4;
-enum class Which : std::uint8_t { ticket, job, adoption, count };
+enum class Which : std::uint8_t { ticket, job, adoption, report, count };
 
 daemon::Job some_job(Random& random) {
   daemon::Job job;
@@ -48,6 +50,16 @@ Octets sample(Random& random) {
       break;
     }
     case Which::job: encode(some_job(random), out); break;
+    case Which::report: {
+      daemon::AgentReport report;
+      for (int rank = 0; rank < ranks; ++rank) {
+        if (random() % 3 == 0) report.hosted.push_back({rank, static_cast<std::uint32_t>(random()), 1, 0, 0});
+        else report.heard.push_back({rank, static_cast<std::uint32_t>(random())});
+        if (random() % 2 == 0) report.sought.push_back(rank);
+      }
+      encode(report, out);
+      break;
+    }
     default: {
       daemon::Adoption adoption;
       for (std::uint64_t i = random() % 4 + 1; i > 0; --i) adoption.ranks.push_back({static_cast<std::int32_t>(random() % ranks), 22, 1});
@@ -68,6 +80,12 @@ void take(Bytes input) {
   } else if (which == Which::job) {
     daemon::Job job;
     if (decode(input, job)) check(job);
+  } else if (which == Which::report) {
+    auto report = daemon::decode_report(input, ranks);
+    if (!report) return;
+    for (const auto& hosted : report->hosted) HF_CHECK(hosted.rank >= 0 && hosted.rank < ranks);
+    for (const auto& heard : report->heard) HF_CHECK(heard.rank >= 0 && heard.rank < ranks);
+    for (std::int32_t rank : report->sought) HF_CHECK(rank >= 0 && rank < ranks);
   } else if (daemon::Adoption adoption; decode(input, ranks, agents, adoption)) {
     HF_CHECK(std::ssize(adoption.ranks) == adoption.head.rank_count && std::ssize(adoption.ranks) <= ranks);
     for (const daemon::AgentAddress& place : adoption.places) HF_CHECK(place.node >= 0 && place.node < agents);

@@ -313,8 +313,7 @@ class Names(Detached):
                                   (("ps", "x"), 2, "holdfast ps: .*x"), (("attach", "a", "b"), 2, "holdfast attach: .*b"),
                                   (("logs", "--bogus"), 2, "holdfast logs: .*--bogus"),
                                   (("run", "--output-limit", "2M", "true"), 2, "holdfast: --output-limit: only .* --detach"),
-                                  (("run", "--detach", "--output-limit", "2K", "true"), 2, "holdfast: --output-limit 2K: 1M or more"),
-                                  (("run", "--detach", "--inject", "head,at=1s", "true"), 2, "holdfast: --inject head: not with --detach")]:
+                                  (("run", "--detach", "--output-limit", "2K", "true"), 2, "holdfast: --output-limit 2K: 1M or more")]:
             with self.subTest(words=words):
                 self.holdfast(*words, code=code)
                 self.assertRegex(self.err, "^" + re.sub(r"[()]", r"\\\g<0>", text))

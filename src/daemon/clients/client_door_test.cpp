@@ -27,7 +27,7 @@ class Door : public ::testing::Test {
   Door() {
     std::string name = std::filesystem::temp_directory_path() / "holdfast-test-XXXXXX";
     path_ = ::mkdtemp(name.data());
-    ::setenv("XDG_RUNTIME_DIR", path_.c_str(), 1);
+    ::setenv("HOLDFAST_RUNTIME_DIR", (path_ + "/holdfast").c_str(), 1);  // the machine may run other jobs
     socket_.emplace(*JobSocket::make([](const std::string&) { return false; }));
     door_.serve("echo", [](ClientId, const Json& request) { return request; });
     door_.serve("later", [this](ClientId client, const Json& request) {
@@ -217,7 +217,7 @@ TEST_F(Door, ANameThatHasGoneIsMadeAgain) {
 TEST(JobSocket, OfADeadHeadIsRemovedByItsAgent) {
   std::string name = std::filesystem::temp_directory_path() / "holdfast-test-XXXXXX";
   const std::string path = ::mkdtemp(name.data());
-  ::setenv("XDG_RUNTIME_DIR", path.c_str(), 1);
+  ::setenv("HOLDFAST_RUNTIME_DIR", (path + "/holdfast").c_str(), 1);
   auto socket = *JobSocket::make([](const std::string&) { return false; });
   {
     os::UniqueFd listener = socket.take_listener();
