@@ -101,7 +101,7 @@ class Head {
   bool strike(int agent, std::int64_t pause_ns);
   bool usable(int agent) const {
     const AgentState& state = states_[static_cast<std::size_t>(agent)];
-    return !state.gone && !state.unfit && agents_.is_alive(agent);
+    return !state.gone && !state.unfit && !state.lost_early && agents_.is_alive(agent);
   }
   bool partition(const Injection& injection);
   void start_if_ready();

@@ -221,7 +221,8 @@ for i in range(60000):
                     inject += ["--inject", f"node:random,rate=1/s,max=1,seed={seed + case}", "--spares", 2]
                 job = self.orders("-n", 4, "--nodes", nodes, "--fan-out", choose.choice((2, 32)), *inject, rounds=150)
                 time.sleep(choose.uniform(0, 0.5))
-                while self.kill_this_head(job):
+                for _ in range(choose.randint(1, 5)):  # a head waits 3 s for a node that was lost with the one before
+                    self.kill_this_head(job)
                     time.sleep(choose.expovariate(2))
                 self.end(job)
                 self.expect_orders(4, 150, (), False)
