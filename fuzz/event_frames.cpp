@@ -24,6 +24,9 @@ struct Owner : daemon::EventKeeper::Owner {
   void on_holder_lost(Generation, const std::string&) override {}
   void on_fenced(Rank rank) override { HF_CHECK(rank.value < ranks); }
   void on_damaged(Rank) override { HF_CHECK(false); }
+  void on_carriable(int) override {}
+  Extent carried(Rank) override { return {}; }
+  std::vector<segment::CarriedEvents::Piece> fence(Rank, Term, Term) override { return {}; }
 };
 
 struct Frame {

@@ -24,6 +24,7 @@ struct Provider : daemon::SegmentProvider {
   }
   Bytes segment(Rank, Incarnation, std::uint32_t index) override { return log.segment(index); }
   bool is_final(Rank, Incarnation) override { return true; }
+  bool make_stable(Rank, std::uint64_t, TestClock) override { return true; }
   LogInput log;
   std::vector<std::uint64_t> control_memory;
 };

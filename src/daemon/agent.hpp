@@ -108,6 +108,9 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void on_holder_lost(Generation generation, const std::string& why) override;
   void on_fenced(Rank rank) override;
   void on_damaged(Rank rank) override;
+  void on_carriable(int agent) override;
+  EventKeeper::Extent carried(Rank rank) override;
+  std::vector<segment::CarriedEvents::Piece> fence(Rank rank, Term below, Term held) override;
 
   // ---- agent_return.cpp: another head goes on for a lost one
   void on_head_lost();
@@ -135,6 +138,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   Bytes control(Rank rank, Incarnation incarnation) override;
   Bytes segment(Rank rank, Incarnation incarnation, std::uint32_t index) override;
   bool is_final(Rank rank, Incarnation incarnation) override;
+  bool make_stable(Rank rank, std::uint64_t events, TestClock failed) override;
 
   // Sent to the head and not yet out of the job. Where a later head may have to hear it again it is kept as long.
   static constexpr std::uint64_t output_window_bytes = 1u << 20, kept_output_window_bytes = 256 << 10;

@@ -203,6 +203,12 @@ Bytes Agent::segment(Rank rank, Incarnation incarnation, std::uint32_t index) {
   return segments_->log_bytes(rank.value, incarnation.value, index);
 }
 
+bool Agent::make_stable(Rank rank, std::uint64_t events, TestClock failed) {
+  if (!keeper_ || keeper_->stable(rank).covers({events, failed})) return true;
+  keeper_->look(rank);
+  return keeper_->stable(rank).covers({events, failed});
+}
+
 bool Agent::is_final(Rank number, Incarnation incarnation) {
   LocalRank* rank = local(number.value);
   return rank && (incarnation.value < rank->incarnation || rank->state == LocalRank::State::over);

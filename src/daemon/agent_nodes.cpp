@@ -143,6 +143,7 @@ Result<> Agent::adopt_one(const AdoptedRank& adopted, const EventKeeper::Found& 
   local(adopted.rank)->term = adopted.term;
   local(adopted.rank)->log_base = past;
   set_place(adopted.rank, ticket_.node, head.group, past, own_logs());
+  board_.set_events_term(adopted.rank, Term{adopted.term});
   keeper_->add_rank(Rank{adopted.rank}, Term{adopted.term}, {whole.size(), found.last_failed});
   return {};
 }
@@ -168,6 +169,18 @@ void Agent::on_held(Generation generation) { send_head(ControlKind::held, Held{g
 
 void Agent::on_holder_lost(Generation generation, const std::string& why) {
   send_head(ControlKind::holder_lost, Held{generation.value}, bytes_of(why));
+}
+
+void Agent::on_carriable(int agent) { board_.set_events_holder(agent); }
+
+EventKeeper::Extent Agent::carried(Rank rank) {
+  SegmentStore::EventExtent extent = segments_->carried_extent(rank.value);
+  return {extent.end, extent.last_failed};
+}
+
+std::vector<segment::CarriedEvents::Piece> Agent::fence(Rank rank, Term below, Term held) {
+  if (!local(rank.value)) board_.set_events_term(rank.value, below);
+  return segments_->carried(rank, held);
 }
 
 // The head has declared this agent lost, and its ranks run elsewhere: what is left here must not go on.

@@ -77,6 +77,16 @@ void Board::set_stable(int rank, std::uint64_t events, std::uint64_t last_failed
   store(entry(rank).stable_events, events);
 }
 
+void Board::set_events_term(int rank, Term term) {
+  store(entry(rank).events_term, term.value);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+void Board::set_events_holder(int agent) {
+  store(reinterpret_cast<wire::BoardHeader*>(mapping_.bytes().data())->events_holder, static_cast<std::uint64_t>(agent + 1));
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
 void Board::publish() {
   auto& header = *reinterpret_cast<wire::BoardHeader*>(mapping_.bytes().data());
   store(header.epoch, header.epoch + 1);

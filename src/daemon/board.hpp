@@ -1,5 +1,6 @@
 // The board of a node: what its ranks know of every rank of the job (wire/bootstrap.hpp). The agent alone writes it.
 #pragma once
+#include "base/ids.hpp"
 #include "base/result.hpp"
 #include "os/mapping.hpp"
 #include "os/unique_fd.hpp"
@@ -19,6 +20,8 @@ class Board {
   // Which agent keeps the rank's logs, from incarnation `log_base` on. Before the state of the first incarnation there.
   void set_place(int rank, int agent, std::uint32_t log_base, std::uint32_t address, std::uint16_t port);
   std::uint32_t incarnation(int rank) const;  // the newest that was heard of
+  void set_events_term(int rank, Term term);  // what is stored before anybody looks after this is seen by who looks after it as well
+  void set_events_holder(int agent);          // -1: none; in the same order
   void set_stable(int rank, std::uint64_t events, std::uint64_t last_failed);  // no news for others: the epoch stays
 
  private:

@@ -20,7 +20,7 @@ void EventKeeper::fetch(const std::vector<std::pair<Rank, Term>>& ranks, const s
       continue;
     }
     for (auto [rank, term] : ranks) {
-      auto content = store_.on_open(rank, term);
+      auto content = open(rank, term);
       if (content.refused) continue;
       Found own{content.known, content.term, content.promised, content.last_failed, {content.bytes.begin(), content.bytes.end()}};
       core::event_logger::take(fetch_->found[rank], std::move(own));

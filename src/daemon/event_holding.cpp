@@ -61,8 +61,15 @@ void EventKeeper::answer(Guest& guest) {
   if (!vector.empty()) guest.channel->send_bytes(ControlKind::events_stable, std::as_bytes(std::span(vector)));
 }
 
+// All that the hosting before had given here, with the messages to this node's ranks too.
+core::event_logger::Store::Content EventKeeper::open(Rank rank, Term term) {
+  const Term held = store_.term(rank);
+  for (const auto& piece : owner_.fence(rank, term, held)) store_.on_carried(rank, held, piece.position, piece.last_failed, piece.bytes);
+  return store_.on_open(rank, term);
+}
+
 void EventKeeper::on_open(Guest& guest, const EventsName& name) {
-  core::event_logger::Store::Content content = store_.on_open(Rank{name.rank}, Term{name.term});
+  core::event_logger::Store::Content content = open(Rank{name.rank}, Term{name.term});
   if (content.refused) return guest.channel->send(ControlKind::events_refused, name);
   EventsContent head{name.rank, name.term, content.term.value, content.known, content.promised, content.last_failed.value, 0, content.bytes.size()};
   do {

@@ -25,6 +25,7 @@ EventKeeper::EventKeeper(os::EventLoop& loop, const JobKey& key, NodeId self, st
 EventKeeper::~EventKeeper() { loop_.cancel(retry_); }
 
 void EventKeeper::add_rank(Rank rank, Term term, const Extent& promised) {
+  stop_carrying();
   ranks_.insert(rank);
   sender_.add(rank, term, promised);
   sender_.on_published(rank, owner_.written(rank));
@@ -45,6 +46,7 @@ void EventKeeper::set_holder(int agent, Generation generation, int standby) {
   told_lost_ = false;
   lost_at_ = os::now();
   loop_.cancel(retry_);
+  stop_carrying();
   sender_.on_disconnected();  // what an old connection still brings counts no more
   drop(visit_);
   if (agent >= 0 && standby_.door && standby_.agent == agent) std::swap(visit_, standby_);
@@ -100,6 +102,7 @@ void EventKeeper::on_visit_closed(std::uint64_t number) {
 
 void EventKeeper::on_holder_closed(const std::string& why) {
   if (lost_at_.value == 0) lost_at_ = os::now();
+  stop_carrying();
   sender_.on_disconnected();
   drop(visit_);
   if (os::now().value - lost_at_.value > patience_ns && !std::exchange(told_lost_, true)) owner_.on_holder_lost(generation_, why);
@@ -119,12 +122,18 @@ void EventKeeper::on_holder_frame(ControlKind kind, Bytes payload) {
         return on_holder_closed("it answers what was not asked");
       }
       tell(rank);
-      // What came while these were on their way. The rank says that it has written something only when it sees nothing on its way.
+      // What came while these were on their way. The rank says that it has written something only when it sees nothing on its way;
+      // but events that go with its messages, which need not be stable, are fetched when it says so.
+      if (carriable_ && look_again_.erase(rank) == 0) continue;
       std::atomic_thread_fence(std::memory_order_seq_cst);
       sender_.on_published(rank, owner_.written(rank));
     }
     pump();
-    if (Generation held; sender_.poll_held(held)) owner_.on_held(held);
+    if (Generation held; sender_.poll_held(held)) {
+      owner_.on_held(held);
+      carriable_ = true;
+      owner_.on_carriable(holder_);
+    }
   } else if (kind == ControlKind::events_refused) {
     if (EventsName name; read_struct(payload, name) && ranks_.contains(Rank{name.rank})) owner_.on_fenced(Rank{name.rank});
   } else if (kind == ControlKind::events_full) {
@@ -134,11 +143,23 @@ void EventKeeper::on_holder_frame(ControlKind kind, Bytes payload) {
   }
 }
 
+// The present holder may not be the next: that one must have what ranks have given to this one's. A rank stores how far that goes before
+// it looks whether it still may, so that either it sees that it may not, or we see what it gave.
+void EventKeeper::stop_carrying() {
+  if (!std::exchange(carriable_, false)) return;
+  owner_.on_carriable(-1);
+  for (Rank rank : ranks_) {
+    sender_.on_published(rank, owner_.written(rank));
+    sender_.on_carried(rank, owner_.carried(rank));
+  }
+}
+
 void EventKeeper::tell(Rank rank) { owner_.on_stable(rank, sender_.stable(rank)); }
 
 void EventKeeper::look(Rank rank) {
   if (!ranks_.contains(rank)) return;
   sender_.on_published(rank, owner_.written(rank));
+  if (carriable_) look_again_.insert(rank);
   if (has_holder_ && holder_ < 0) return tell(rank);
   pump();
 }

@@ -12,6 +12,7 @@
 #include "core/event_logger/sender.hpp"
 #include "core/event_logger/store.hpp"
 #include "daemon/control_door.hpp"
+#include "segment/carried_events.hpp"
 
 namespace hf::daemon {
 
@@ -28,6 +29,11 @@ class EventKeeper {
     virtual void on_holder_lost(Generation generation, const std::string& why) = 0;
     virtual void on_fenced(Rank rank) = 0;  // the rank is hosted elsewhere under a newer term
     virtual void on_damaged(Rank rank) = 0;
+    // Ranks may give events to ranks of that agent, which is the holder, with their messages; -1: to nobody any more.
+    virtual void on_carriable(int agent) = 0;
+    virtual Extent carried(Rank rank) = 0;  // what it may have given so, over all its incarnations
+    // From now on no rank here takes events of that rank below this term; what they took under `held`, in order of position.
+    virtual std::vector<segment::CarriedEvents::Piece> fence(Rank rank, Term below, Term held) = 0;
   };
   using Found = core::event_logger::Found;
   using OnFound = std::function<void(std::map<Rank, Found> found, std::string failure)>;
@@ -84,10 +90,12 @@ class EventKeeper {
   void on_holder_closed(const std::string& why);
   void pump();
   void tell(Rank rank);
+  void stop_carrying();
   // event_holding.cpp
   void on_guest_frame(const GuestPtr& guest, ControlKind kind, Bytes payload);
   void on_append(Guest& guest, const EventsAppend& append, Bytes bytes);
   void on_open(Guest& guest, const EventsName& name);
+  core::event_logger::Store::Content open(Rank rank, Term term);
   void answer(Guest& guest);
   // event_fetch.cpp
   void ask(int place);
@@ -114,6 +122,8 @@ class EventKeeper {
   os::EventLoop::TimerId retry_ = 0;
   Instant lost_at_{};
   bool told_lost_ = false;
+  bool carriable_ = false;
+  std::set<Rank> look_again_;  // while it is carriable: they want to know when what they wrote since is stable
   std::shared_ptr<Fetch> fetch_;
   std::vector<std::byte> scratch_;
 };

@@ -75,6 +75,28 @@ SegmentStore::EventExtent SegmentStore::event_extent(int rank) const {
   return extent;
 }
 
+SegmentStore::EventExtent SegmentStore::carried_extent(int rank) const {
+  EventExtent extent;
+  for (const auto& incarnation : ranks_[static_cast<std::size_t>(rank)].incarnations) {
+    const segment::ControlHeader& header = view_of(*incarnation).header();
+    extent.end = std::max(extent.end, segment::load_acquire(header.carried_events));
+    extent.last_failed = std::max(extent.last_failed, TestClock{segment::load_acquire(header.carried_failed)});
+  }
+  return extent;
+}
+
+std::vector<segment::CarriedEvents::Piece> SegmentStore::carried(Rank of, Term term) const {
+  std::vector<segment::CarriedEvents::Piece> pieces;
+  if (!ranks_[static_cast<std::size_t>(of.value)].incarnations.empty()) return pieces;  // of this node: its rings stand there
+  for (const PerRank& rank : ranks_) {
+    for (const auto& incarnation : rank.incarnations) {
+      pieces.push_back(segment::CarriedEvents(view_of(*incarnation), of).read(term));
+    }
+  }
+  std::ranges::sort(pieces, {}, &segment::CarriedEvents::Piece::position);
+  return pieces;
+}
+
 bool SegmentStore::read_events(int rank, std::uint64_t position, MutableBytes out) {
   std::uint64_t begin = 0;
   for (auto& incarnation : ranks_[static_cast<std::size_t>(rank)].incarnations) {

@@ -9,6 +9,7 @@
 #include "base/ids.hpp"
 #include "os/mapping.hpp"
 #include "os/unique_fd.hpp"
+#include "segment/carried_events.hpp"
 #include "segment/control.hpp"
 #include "segment/log_reader.hpp"
 #include "wire/bootstrap.hpp"
@@ -43,6 +44,9 @@ class SegmentStore {
   };
   EventExtent event_extent(int rank) const;
   bool read_events(int rank, std::uint64_t position, MutableBytes out);
+  EventExtent carried_extent(int rank) const;  // what it may have given to ranks of the holder's node
+  // What any rank here took of another node's rank, of that term, in order of position.
+  std::vector<segment::CarriedEvents::Piece> carried(Rank of, Term term) const;
   struct Segment {
     int fd = -1;  // read-write; the store's
     wire::SegmentInfo info;

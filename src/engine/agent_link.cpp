@@ -82,6 +82,12 @@ AgentLink::Stable AgentLink::stable() const {
   return {segment::load_acquire(entry.stable_events), TestClock{segment::load_acquire(entry.stable_failed)}};
 }
 
+int AgentLink::events_holder() const {
+  return static_cast<int>(segment::load_acquire(reinterpret_cast<const wire::BoardHeader*>(board_.bytes().data())->events_holder)) - 1;
+}
+
+Term AgentLink::events_term(Rank rank) const { return Term{static_cast<std::uint32_t>(segment::load_acquire(entry_of(rank.value).events_term))}; }
+
 Result<os::Datagram> AgentLink::ask(BootstrapKind kind, Bytes body) {
   tell(kind, body);
   auto answer = os::receive_datagram(socket_.get());

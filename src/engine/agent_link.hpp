@@ -35,6 +35,8 @@ class AgentLink {
     TestClock last_failed{};
   };
   Stable stable() const;
+  int events_holder() const;          // agent whose ranks may be given this rank's events; -1: none
+  Term events_term(Rank rank) const;  // of a rank of this node, its term; of another, below which its events are refused
 
   // Empty mapping: there is none.
   os::Mapping segment(const wire::SegmentName& name);

@@ -128,6 +128,7 @@ void EngineImpl::reset_outgoing(Peer& p) {
 
 void EngineImpl::reset_channel_out(Peer& p) {
   p.out.open = false;
+  p.out.carried = {};
   p.out.ring.close();
   for (QueuedFrame& f : p.out.queue) f.taken = false;  // it may not have arrived whole
   if (!job.logging) return;
@@ -137,7 +138,7 @@ void EngineImpl::reset_channel_out(Peer& p) {
 }
 
 void EngineImpl::reset_incoming(Peer& p) {
-  p.in.open = false;
+  p.in.open = p.in.fenced = false;
   p.in.ring.close();
   p.in.memory.close();
   p.in.memory_refused = false;

@@ -1,6 +1,6 @@
 // The engine behind engine.hpp. One class, whose parts stand in files by subject: join.cpp (start), short_way.cpp (what nearly
 // every small message goes), send.cpp, receive.cpp, channel.cpp (rails), feed.cpp (logs of others), board.cpp (births and deaths),
-// stability.cpp (what may leave), replay.cpp (determinants and the own past), wait.cpp (progress and sleep).
+// stability.cpp (what may leave), carry.cpp (and with what), replay.cpp (determinants and the own past), wait.cpp (progress and sleep).
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -16,6 +16,7 @@
 #include "engine/remote_log.hpp"
 #include "engine/sent_before.hpp"
 #include "rail/tcp/tcp_rail.hpp"
+#include "segment/carried_events.hpp"
 #include "segment/log_writer.hpp"
 
 namespace hf::engine {
@@ -220,6 +221,7 @@ class EngineImpl {
   std::uint64_t eager_bytes_max(const Peer& to) const { return to.local ? rail::shm::ring_payload_max : eager_bytes_; }
   std::uint64_t data_piece_bytes(const Peer& peer) const;
   std::uint64_t payload_bytes_max(const Peer& from, FrameKind kind) const {
+    if (kind == FrameKind::events) return segment::CarriedEvents::capacity;
     return kind == FrameKind::data ? data_piece_bytes(from) : eager_bytes_max(from);
   }
 
@@ -322,11 +324,21 @@ class EngineImpl {
   // stability.cpp
   void store_events();
   bool settle();
+  bool is_settled();
   void await_holder();
+  void want_stable();
+  void tell_agent();
   void look_at_stable();
   void hold(Peer& to, SendOperation* op);
   void release_held();
   void take_over_past(std::uint64_t past_bytes, TestClock past_failed);
+
+  // carry.cpp
+  void keep_recent(Bytes events);
+  bool holds_events(const Peer& to) const;
+  bool carry(Peer& to);
+  bool send_carrying(Peer& to, SendOperation& op, const segment::Record& record);
+  void on_events(Peer& from, const FrameHeader& header, Bytes payload);
 
   // replay.cpp
   void released_matches();
@@ -397,6 +409,12 @@ class EngineImpl {
   };
   bool node_level_ = false;
   double wtime_offset_ = 0;  // MPI_Wtime less the monotonic clock; 0: not called yet
+  std::uint64_t asked_ = 0;        // events of the gate when the agent was last told of some
+  bool wants_stable_ = false;      // something waits for the gate
+  std::vector<std::byte> recent_events_;  // the end of the event stream: the byte at position p stands at p % its size
+  std::vector<std::byte> carried_now_;    // what goes before the frame that is being offered
+  Carried carrying_;                      // how far that goes
+  TestClock past_failed_{};        // of this rank's predecessors
   std::uint64_t past_events_ = 0;  // bytes of the event streams of this rank's predecessors
   std::deque<Unstable> unstable_;
   std::deque<HeldSend> held_;

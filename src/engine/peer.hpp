@@ -37,6 +37,13 @@ struct Transfer {
   segment::Record record;         // else from the own log
 };
 
+// How far the own events go that were sent with messages over a channel.
+struct Carried {
+  std::uint64_t end = 0;  // of the stream, over all incarnations
+  TestClock failed{};
+  bool operator==(const Carried&) const = default;
+};
+
 struct Outgoing {
   bool open = false;               // a channel to the newest incarnation is open
   rail::shm::RingWriter ring;
@@ -47,6 +54,7 @@ struct Outgoing {
   std::uint64_t eager_bytes = 0;   // eager payload bytes sent on this channel
   std::uint64_t released = 0;      // of them, released by the receiver
   bool credit_known = true;        // the receiver of this channel has said what it still holds from before
+  Carried carried;
   std::map<MessageName, SendOperation*> synchronous;  // waiting for `matched`
   std::map<MessageName, SendOperation*> rendezvous;   // protocol none: waiting for clear_to_send
   std::uint64_t log_done = 0;      // TCP: what an unprotected receiver has told, as segment::Inbound::log_done
@@ -81,6 +89,7 @@ struct Incoming {
   std::int64_t ask_again_at = 0;      // TCP: ns; 0: at once
   bool exhausted = false;             // TCP: all of the last known incarnation, which has ended, has been taken
   bool past_taken = false;            // TCP: its log has been taken to the end once, or its channel went on from there
+  bool fenced = false;                // TCP: it is hosted elsewhere, and what this channel still brings is not taken
   bool silent = false;                // TCP: asked for a payload, and nothing has come since for long: its log is read instead
   std::map<MessageName, Message*> receiving;  // matched, payload under way
   std::map<MessageName, Message*> unlogged;   // announced and perhaps in no log: then lost with the sender, which sends it again

@@ -82,6 +82,7 @@ Message* EngineImpl::look(Context context, Rank source, MessageTag tag) {
 void EngineImpl::on_frame(Peer& from, const FrameHeader& header, Bytes payload) {
   std::uint8_t flags = from.local ? wire::flags_on_shared_memory : wire::flags_on_network;
   if (!wire::plausible(header, job.rank_count, UINT64_MAX, flags) || header.source != from.rank.value ||
+      (header.kind == FrameKind::events && (from.local || !node_level_)) ||
       (wire::payload_on_rail(header) > payload_bytes_max(from, header.kind) && !is_self(from.rank))) {
     abort(1, "a damaged frame arrived; the shared memory of a peer was overwritten");
   }
@@ -101,6 +102,8 @@ void EngineImpl::on_frame(Peer& from, const FrameHeader& header, Bytes payload) 
       from.out.log_done = header.position;
       from.out.credit_known = true;
       return;
+    case FrameKind::events:
+      return on_events(from, header, payload);
   }
 }
 

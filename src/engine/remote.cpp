@@ -75,7 +75,7 @@ void EngineImpl::dial(Peer& to) {
 
 bool EngineImpl::offer_rail(Peer& to, const FrameHeader& header, const Payload& payload) {
   const std::uint64_t n = wire::payload_on_rail(header);
-  if (n == 0) return rail_->send(to.rank, header, {});
+  if (n == 0) return rail_->send(to.rank, header, {}, {}, carried_now_);
   const bool at_hand = payload.source && payload.source->data;
   pieces_.clear();
   lasting_.clear();
@@ -91,7 +91,7 @@ bool EngineImpl::offer_rail(Peer& to, const FrameHeader& header, const Payload& 
     payload.source->pack(payload.source->self, payload.begin, packed_);
     pieces_.emplace_back(packed_);
   }
-  return rail_->send(to.rank, header, pieces_.empty() ? lasting_ : pieces_, lasting_);
+  return rail_->send(to.rank, header, pieces_.empty() ? lasting_ : pieces_, lasting_, carried_now_);
 }
 
 // As send_logged, but the log, in which nobody reads soon, is filled while the message is on its way. If we die before it is
@@ -142,6 +142,7 @@ void EngineImpl::poll_rail() {
 
 // While records are taken from the peer's log, those of its channel wait: the sender's credit bounds them.
 void EngineImpl::on_rail_frame(Peer& from, const FrameHeader& header, Bytes payload) {
+  if (from.in.fenced) return;
   from.in.silent = false;
   ++frames_arrived_;
   if (from.in.feeding && (header.flags & wire::flag_logged)) {
@@ -154,7 +155,7 @@ void EngineImpl::on_rail_frame(Peer& from, const FrameHeader& header, Bytes payl
 // A large payload has begun to come: where its place is known it goes there at once.
 void EngineImpl::on_head(Peer& from, const FrameHeader& header) {
   ++frames_arrived_;
-  if (from.in.feeding) return;  // it waits
+  if (from.in.feeding || from.in.fenced) return;  // it waits
   MutableBytes target;
   if (header.kind == FrameKind::data) target = place_data(from, header);
   if (header.kind == FrameKind::eager) target = place_eager(from, header);

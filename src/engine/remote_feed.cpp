@@ -84,6 +84,7 @@ void EngineImpl::on_records(Peer& from, const RemoteAnswer& answer) {
   for (const RemoteRecord& record : answer.run) take_remote_record(from, record);
   taking_from_log_ = false;
   if (answer.next > in.cursor) in.cursor = answer.next;
+  if (answer.run.empty() && in.cursor < answer.published) in.ask_again_at = now_ns() + absent_pause_ns;  // not stable there yet
   if (in.cursor >= answer.published) in.behind = false;
   if (in.cursor >= answer.published && in.fed == from.incarnation) in.past_taken = true;
   if (!answer.is_final || in.cursor < answer.published) return;

@@ -81,7 +81,7 @@ void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
   int stream = to.rank.value;
   header.flags |= wire::flag_logged;
   if (header.length > eager_bytes_max(to)) header.kind = FrameKind::rendezvous;
-  const bool open = settle();
+  const bool open = is_settled();
   bool nothing_waits = to.out.sent == log_->appended(stream) && to.out.queue.empty();
   if (open && nothing_waits && may_expose(to, op) && ensure_open(to)) return send_exposed(to, op, header);
   if (open && nothing_waits && leaves_ahead(to, op) && ensure_open(to)) return send_ahead(to, op, header);
@@ -89,6 +89,7 @@ void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
   segment::Record record = log_->append(stream, header, fill);
   point("send.logged");
   count_logged(header.length);
+  if (!open && nothing_waits && send_carrying(to, op, record)) return;
   if (!protocol.gate().offer(header.kind, 0)) {
     const bool synchronous = op.mode == SendMode::synchronous;
     if (synchronous) await_match(to, op);

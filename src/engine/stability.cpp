@@ -13,6 +13,7 @@ void EngineImpl::store_events() {
   if (!protocol.has_events()) return;
   log_->append_raw(job.rank_count, protocol.events());
   log_->publish(job.rank_count);
+  if (node_level_) keep_recent(protocol.events());
   protocol.events_taken();
   counters().determinants = protocol.event_count();
   if (node_level_) await_holder();
@@ -22,6 +23,13 @@ void EngineImpl::store_events() {
 
 // A frame is about to ask the gate. True: it is open, nothing waits behind it.
 bool EngineImpl::settle() {
+  if (is_settled()) return true;
+  want_stable();
+  return false;
+}
+
+// The same, for a frame that may take its events along.
+bool EngineImpl::is_settled() {
   if (protocol.gate().open()) return true;
   persist_events();
   if (!node_level_) return true;
@@ -31,14 +39,26 @@ bool EngineImpl::settle() {
 }
 
 // What was written last waits for the holder. The agent looks again whenever the holder has answered: it is told only when nothing was
-// on its way. Either it sees what we wrote, or we see that it has told us of all that was before.
+// on its way. Either it sees what we wrote, or we see that it has told us of all that was before. What can go with messages is not
+// hurried: the agent is told when something waits for it.
 void EngineImpl::await_holder() {
   protocol.poll_failed();  // the word goes with the events
   std::atomic_thread_fence(std::memory_order_seq_cst);
   look_at_stable();
-  const bool tell = unstable_.empty();
   unstable_.push_back({protocol.gate().events(), past_events_ + log_->published(job.rank_count), protocol.last_failed()});
-  if (tell) agent->tell(wire::BootstrapKind::determined);
+  if (agent->events_holder() < 0) tell_agent();
+}
+
+// Something waits until all that was written is stable.
+void EngineImpl::want_stable() {
+  wants_stable_ = true;
+  tell_agent();
+}
+
+void EngineImpl::tell_agent() {
+  if (asked_ > protocol.gate().stable()) return;  // on its way
+  asked_ = protocol.gate().events();
+  agent->tell(wire::BootstrapKind::determined);
 }
 
 void EngineImpl::look_at_stable() {
@@ -52,11 +72,14 @@ void EngineImpl::look_at_stable() {
     protocol.gate().on_stable(unstable_.front().events);
     unstable_.pop_front();
   }
+  if (unstable_.empty()) wants_stable_ = false;
+  else if (wants_stable_) tell_agent();
   release_held();
 }
 
 // The record appended last to this stream is published when the gate opens: to read it would be to learn of this rank.
 void EngineImpl::hold(Peer& to, SendOperation* op) {
+  want_stable();
   if (held_.empty()) segment::store_release(control.header().first_held_call, calls.number);
   held_.push_back({&to, log_->appended(to.rank.value), op, calls.number});
 }
@@ -77,10 +100,11 @@ void EngineImpl::release_held() {
 // What the predecessors determined may not be stable yet, and this incarnation is going to depend on it.
 void EngineImpl::take_over_past(std::uint64_t past_bytes, TestClock past_failed) {
   past_events_ = past_bytes;
+  past_failed_ = past_failed;
   if (!node_level_ || (past_bytes == 0 && past_failed.value == 0)) return;
   protocol.gate().on_event();
   unstable_.push_back({protocol.gate().events(), past_bytes, past_failed});
-  agent->tell(wire::BootstrapKind::determined);
+  tell_agent();
 }
 
 }  // namespace hf::engine

@@ -51,6 +51,8 @@ struct ControlHeader {
   Phase phase;
   alignas(64) std::uint64_t call;      // number of the MPI call last begun
   std::uint64_t last_failed_test;      // clock of the last completion test that found nothing (lazy event; design rule 4)
+  // Level `node`: how far this rank may have sent its events with messages, over all incarnations, and its last failed test then.
+  std::uint64_t carried_events, carried_failed;
   std::uint64_t first_held_call;       // the earliest call some of whose sends are not published yet: their gate is closed; 0: none
   alignas(64) std::uint32_t sleeping;  // non-zero: sleeps on its doorbell
   std::uint64_t waiting;               // for whom, while a wait is long (waiting.hpp); 0: none is
@@ -66,6 +68,9 @@ struct alignas(64) StreamEntry {
   std::uint64_t tail;
   std::uint32_t first_chunk;
   std::uint32_t released;  // not 0: given back, its chunks belong to others; all of it had been taken
+  // What stands from `gated_from` on may be read once the events before `needs_events`, and what the test `needs_failed` did not find,
+  // are stable at level `node`. Written before the tail.
+  std::uint64_t gated_from, needs_events, needs_failed;
 };
 
 // This rank's ring to a local peer. Valid for the peer's incarnation `reader_plus_1 - 1`, which is written last.

@@ -84,6 +84,14 @@ void LogWriter::append_raw(int index, Bytes bytes) {
   }
 }
 
+void LogWriter::publish_gated(int stream, std::uint64_t events, TestClock failed, std::uint64_t stable_events, TestClock stable_failed) {
+  StreamEntry& entry = control_.stream(stream);
+  if (entry.needs_events <= stable_events && entry.needs_failed <= stable_failed.value) store_release(entry.gated_from, entry.tail);
+  store_release(entry.needs_failed, failed.value);
+  store_release(entry.needs_events, events);
+  publish(stream);
+}
+
 void LogWriter::release(int index) {
   Stream& stream = streams_[static_cast<std::size_t>(index)];
   store_release(control_.stream(index).released, std::uint32_t{1});

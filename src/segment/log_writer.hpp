@@ -76,6 +76,8 @@ class LogWriter : public SegmentMap {
     store_release(control_.stream(stream).tail, streams_[static_cast<std::size_t>(stream)].tail);
   }
 
+  // Published for those who ask the agent only once events of this extent are stable. `stable`: the same of what is so now.
+  void publish_gated(int stream, std::uint64_t events, TestClock failed, std::uint64_t stable_events, TestClock stable_failed);
   void publish_to(int stream, std::uint64_t position) { store_release(control_.stream(stream).tail, position); }
   std::uint64_t published(int stream) const { return load_relaxed(control_.stream(stream).tail); }
 

@@ -11,7 +11,7 @@
 
 namespace hf::wire {
 
-inline constexpr std::uint32_t bootstrap_version = 7;
+inline constexpr std::uint32_t bootstrap_version = 8;
 inline constexpr std::uint32_t collective_rules_max = 1024;  // that a user may give: with what is built in they travel in one datagram
 inline constexpr const char* env_agent = "HOLDFAST_AGENT";  // abstract socket name, without the leading NUL
 inline constexpr const char* env_rank = "HOLDFAST_RANK";    // job-wide rank, decimal
@@ -153,6 +153,8 @@ struct alignas(64) BoardEntry {
   // Ranks of this node, level `node`: how far the holder has its events (docs/node-loss.md).
   std::uint64_t stable_events = 0;  // bytes, over all incarnations
   std::uint64_t stable_failed = 0;  // clock of the last completion test that is known there to have found nothing
+  // A rank of this node: the term of its hosting. Another: no events of lower terms are taken (the holder's part, docs/node-loss.md).
+  std::uint64_t events_term = 0;
   std::uint64_t cut_off = 0;        // fault injection, 1: no byte passes between this node and the one that hosts it
 };
 static_assert(sizeof(BoardEntry) == 64);
@@ -161,6 +163,8 @@ struct BoardHeader {
   std::uint64_t epoch = 0;
   std::uint32_t rank_count = 0;
   std::uint32_t reserved = 0;
+  // Level `node`: agent + 1 whose ranks may be given events of this node's ranks instead of it; 0: none, now.
+  std::uint64_t events_holder = 0;
   // BoardEntry[rank_count] follows at offset 64
 };
 inline constexpr std::uint64_t board_entries_offset = 64;

@@ -15,6 +15,8 @@ enum class FrameKind : std::uint8_t {
   clear_to_send,    // receiver asks for the payload of (context, sequence); no payload. Not logged
   data,             // a piece of the payload of (context, sequence): `offset`, `length` bytes follow. Not logged
   credit,           // receiver has released `offset` eager bytes in all on this connection; no payload. Not logged
+  events,           // over a network: determinants of the sender that frames behind this one depend on: `length` bytes of its event
+                    //   stream follow, from `offset` on; `sequence`: its last failed test, `context`: its term. Not logged
 };
 
 enum FrameFlags : std::uint8_t {
@@ -55,7 +57,7 @@ inline constexpr std::uint64_t ticket_waits = 1;
 // Payload bytes that follow this header on a rail.
 constexpr std::uint64_t payload_on_rail(const FrameHeader& h) {
   if (h.kind == FrameKind::rendezvous && h.flags & flag_exposed) return sizeof(Exposed);
-  return h.kind == FrameKind::eager || h.kind == FrameKind::data ? h.length : 0;
+  return h.kind == FrameKind::eager || h.kind == FrameKind::data || h.kind == FrameKind::events ? h.length : 0;
 }
 // Payload bytes that follow this header in a log stream.
 constexpr std::uint64_t payload_in_log(const FrameHeader& h) {

@@ -65,7 +65,7 @@ TEST(Frame, ImplausibleHeadersAreRefused) {
   FrameHeader bad = good;
   bad.source = -1;
   EXPECT_FALSE(plausible(bad, 2, 1000));
-  for (int kind : {0, 7, 255}) {
+  for (int kind : {0, 8, 255}) {
     bad = good;
     bad.kind = static_cast<FrameKind>(kind);
     EXPECT_FALSE(plausible(bad, 2, 1000)) << kind;

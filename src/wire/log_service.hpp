@@ -63,7 +63,7 @@ inline constexpr std::uint32_t log_answer_flags = log_final | log_absent | log_d
 
 struct RecordsAnswer {
   std::uint64_t next = 0;       // position behind the last record given
-  std::uint64_t published = 0;  // end of the stream
+  std::uint64_t published = 0;  // end of the stream; what is not stable yet is not given, and comes when asked for again
   std::uint32_t flags = 0;
   std::uint32_t record_count = 0;
 };

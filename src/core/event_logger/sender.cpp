@@ -40,6 +40,13 @@ void Sender::on_disconnected() {
   }
 }
 
+void Sender::on_carried(Rank rank, const Extent& extent) {
+  told_held_ = false;
+#ifndef HOLDFAST_MUTATE_FORGET_CARRIED_TO
+  raise(ranks_.at(rank).carried, extent);
+#endif
+}
+
 void Sender::on_no_holder() {
   on_disconnected();
   alone_ = true;
@@ -49,7 +56,7 @@ void Sender::on_no_holder() {
 bool Sender::poll_append(Append& append) {
   if (!connected_) return false;
   for (auto& [rank, r] : ranks_) {
-    append = {rank, r.term, r.sent.end, r.sent.end, r.promised.end, r.published.last_failed};
+    append = {rank, r.term, r.sent.end, r.sent.end, std::max(r.promised.end, r.carried.end), r.published.last_failed};
     if (!r.asked) {
       r.asked = true;
       append.last_failed = {};
@@ -89,7 +96,7 @@ bool Sender::on_stable(Rank rank, Term term, const Extent& extent) {
 }
 
 bool Sender::is_held() const {
-  return std::ranges::all_of(ranks_, [](const auto& entry) { return entry.second.known && entry.second.stable.covers(entry.second.promised); });
+  return std::ranges::all_of(ranks_, [](const auto& entry) { return entry.second.is_held(); });
 }
 
 bool Sender::poll_held(Generation& generation) {

@@ -27,6 +27,8 @@ class Sender {
   // What the holder of this connection has is asked first: an empty append at position 0.
   void on_connected(Generation generation);
   void on_disconnected();
+  // The rank may have given events of this extent to ranks of the holder that was: the next one must have them too.
+  void on_carried(Rank rank, const Extent& extent);
   // No other node is left: what is stored here is all there will be.
   void on_no_holder();
 
@@ -43,15 +45,17 @@ class Sender {
 
   // Never goes back: what a rank was once told stays true for its gate.
   const Extent& stable(Rank rank) const { return ranks_.at(rank).promised; }
-  // True once for each generation: its holder has all that was ever told to be stable.
+  // True once for each connection: its holder has all that was ever told to be stable, or was carried to an earlier one.
   bool poll_held(Generation& generation);
 
  private:
   struct PerRank {
     Term term{};
     Extent published, promised;
+    Extent carried;
     Extent sent, stable;                 // at the present holder
     bool asked = false, known = false;   // what it has
+    bool is_held() const { return known && stable.covers(promised) && stable.covers(carried); }
   };
   static constexpr std::uint64_t append_bytes_max = 256 << 10;
   bool is_held() const;

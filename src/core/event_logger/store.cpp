@@ -33,6 +33,29 @@ Store::Verdict Store::on_append(Rank rank, Term term, std::uint64_t position, st
   return Verdict::taken;
 }
 
+void Store::on_carried(Rank rank, Term term, std::uint64_t position, TestClock last_failed, Bytes bytes) {
+  auto at = streams_.find(rank);
+  if (at == streams_.end() || at->second.term != term || term < at->second.fence) return;
+  Stream& stream = at->second;
+  stream.last_failed = std::max(stream.last_failed, last_failed);
+  const std::uint64_t end = stream.bytes.size();
+  if (position > end || position + bytes.size() <= end) return;
+#ifndef HOLDFAST_MUTATE_FORGET_CARRIED
+  const Bytes behind = bytes.subspan(end - position);
+  if (behind.size() > bytes_max_ - bytes_) {  // then they are missing, and whoever takes the rank over must know
+    stream.promised = std::max(stream.promised, position + bytes.size());
+    return;
+  }
+  stream.bytes.insert(stream.bytes.end(), behind.begin(), behind.end());
+  bytes_ += behind.size();
+#endif
+}
+
+Term Store::term(Rank rank) const {
+  auto at = streams_.find(rank);
+  return at == streams_.end() ? Term{} : at->second.term;
+}
+
 Store::Content Store::on_open(Rank rank, Term term) {
   auto [at, is_new] = streams_.try_emplace(rank);
   Stream& stream = at->second;

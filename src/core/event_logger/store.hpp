@@ -26,6 +26,11 @@ class Store {
   // `promised`: how far the sender has told its rank that events are stable, by an earlier holder perhaps.
   Verdict on_append(Rank rank, Term term, std::uint64_t position, std::uint64_t promised, TestClock last_failed, Bytes bytes);
 
+  // What ranks of this node were given with messages, of the hosting that appended last: adds what is missing behind the end. Before
+  // on_open(), pieces in order of their positions.
+  void on_carried(Rank rank, Term term, std::uint64_t position, TestClock last_failed, Bytes bytes);
+  Term term(Rank rank) const;  // of the hosting that appended last
+
   struct Content {
     bool refused = false;
     Term term{};                 // of the hosting that appended last

@@ -29,6 +29,8 @@ class Story {
     else if (w[0] == "send") send(w[1], false);
     else if (w[0] == "exchange") exchange(w[1]);
     else if (w[0] == "open") open(w);
+    else if (w[0] == "carry") carry(w);
+    else if (w[0] == "leave") leave(w[1]);
     else if (w[0] == "die") agents_.erase(w[1]);
     else ADD_FAILURE() << "unknown command: " << line;
     return out_.str();
@@ -43,6 +45,16 @@ class Story {
     std::map<Rank, Term> terms;
     std::map<Rank, TestClock> failed;
     std::map<Rank, Sender::Extent> told;
+    std::map<Rank, Sender::Extent> carried;
+    // What ranks of this agent were given with messages.
+    struct Piece {
+      Rank rank{};
+      Term term{};
+      std::uint64_t position = 0;
+      TestClock failed{};
+      std::vector<std::byte> bytes;
+    };
+    std::vector<Piece> taken;
   };
   Agent& agent(const std::string& name) { return agents_[name]; }
   static Rank rank_of(const std::string& text) { return Rank{std::stoi(text)}; }
@@ -80,6 +92,21 @@ class Story {
     agent(w[2]);
     a.sender.on_connected(Generation{static_cast<std::uint32_t>(std::stoul(w[4]))});
   }
+  // carry A 1 to B: what is written and not known to be stable goes to a rank of B.
+  void carry(const std::vector<std::string>& w) {
+    Agent& a = agent(w[1]);
+    Rank rank = rank_of(w[2]);
+    const std::uint64_t begin = a.told[rank].end, end = a.written[rank].size();
+    a.carried[rank] = {end, a.failed[rank]};
+    Bytes bytes = Bytes(a.written[rank]).subspan(begin);
+    agent(w[4]).taken.push_back({rank, a.terms[rank], begin, a.failed[rank], {bytes.begin(), bytes.end()}});
+    out_ << "[" << begin << ", " << end << ")" << failed_to(a.failed[rank]) << "\n";
+  }
+  void leave(const std::string& name) {
+    Agent& a = agent(name);
+    a.sender.on_disconnected();
+    for (const auto& [rank, extent] : a.carried) a.sender.on_carried(rank, extent);
+  }
   bool send(const std::string& name, bool answer) {
     Agent& a = agent(name);
     Sender::Append append;
@@ -109,7 +136,11 @@ class Story {
   void open(const std::vector<std::string>& w) {
     Rank rank = rank_of(w[2]);
     Term term{static_cast<std::uint32_t>(std::stoul(w[4]))};
-    Store::Content content = agent(w[1]).store.on_open(rank, term);
+    Agent& holder = agent(w[1]);
+    for (const Agent::Piece& piece : holder.taken) {
+      if (piece.rank == rank) holder.store.on_carried(rank, piece.term, piece.position, piece.failed, piece.bytes);
+    }
+    Store::Content content = holder.store.on_open(rank, term);
     opened_.assign(content.bytes.begin(), content.bytes.end());
     opened_failed_ = content.last_failed;
     if (content.refused) out_ << "refused\n";
@@ -144,6 +175,35 @@ TEST(EventLogger, Transcripts) {
     }
   }
   EXPECT_GE(stories.size(), 6u);
+}
+
+TEST(EventLogger, WhatWasCarriedMustTouchWhatIsHere) {
+  Store store(64);
+  std::vector<std::byte> bytes(16, std::byte{1});
+  store.on_carried(Rank{0}, Term{0}, 0, {}, bytes);
+  EXPECT_EQ(store.end(Rank{0}), 0u) << "nobody appended here";
+  EXPECT_EQ(store.on_append(Rank{0}, Term{1}, 0, 0, {}, bytes), Store::Verdict::taken);
+  store.on_carried(Rank{0}, Term{0}, 16, {}, bytes);
+  EXPECT_EQ(store.end(Rank{0}), 16u) << "of an older hosting";
+  store.on_carried(Rank{0}, Term{1}, 24, {}, bytes);
+  EXPECT_EQ(store.end(Rank{0}), 16u) << "a gap";
+  store.on_carried(Rank{0}, Term{1}, 8, TestClock{5}, bytes);
+  EXPECT_EQ(store.end(Rank{0}), 24u);
+  EXPECT_EQ(store.last_failed(Rank{0}), TestClock{5});
+  EXPECT_EQ(store.bytes(), 24u);
+  store.on_open(Rank{0}, Term{2});
+  store.on_carried(Rank{0}, Term{1}, 24, {}, bytes);
+  EXPECT_EQ(store.end(Rank{0}), 24u) << "fenced";
+}
+
+TEST(EventLogger, WhatWasCarriedAndFindsNoRoomIsKnownToBeMissing) {
+  Store store(24);
+  std::vector<std::byte> bytes(16);
+  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, 0, 0, {}, bytes), Store::Verdict::taken);
+  store.on_carried(Rank{0}, Term{0}, 16, {}, bytes);
+  Store::Content content = store.on_open(Rank{0}, Term{1});
+  EXPECT_EQ(content.promised, 32u);
+  EXPECT_EQ(content.bytes.size(), 16u);
 }
 
 TEST(EventLogger, BytesOfAnOlderTermThatNobodyWasToldAboutAreNoBeginning) {

@@ -21,6 +21,7 @@ TEST(Gate, WhatIsGated) {
   EXPECT_FALSE(is_gated(FrameKind::clear_to_send));
   EXPECT_FALSE(is_gated(FrameKind::data));
   EXPECT_FALSE(is_gated(FrameKind::credit));
+  EXPECT_FALSE(is_gated(FrameKind::events));
 }
 
 TEST(Gate, StableNeverGoesBack) {

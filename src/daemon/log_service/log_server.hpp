@@ -24,6 +24,8 @@ class SegmentProvider {
   virtual Bytes segment(Rank rank, Incarnation incarnation, std::uint32_t index) = 0;
   // True once the incarnation is dead or has finished: what it has published by then is all there will ever be.
   virtual bool is_final(Rank rank, Incarnation incarnation) = 0;
+  // Whether events of a rank of this node are stable to this extent at the job's level. If not, they will be, soon.
+  virtual bool make_stable(Rank rank, std::uint64_t events, TestClock failed) = 0;
 };
 
 struct LogServerOptions {

@@ -111,6 +111,13 @@ struct FakeNode : SegmentProvider {
     FakeRank* r = find(rank, incarnation);
     return r && r->is_final;
   }
+  bool make_stable(Rank, std::uint64_t events, TestClock failed) override {
+    ++asked;
+    return events <= stable && failed <= stable_failed;
+  }
+  std::uint64_t stable = 0;
+  TestClock stable_failed{};
+  int asked = 0;
   std::map<std::pair<int, std::uint32_t>, std::unique_ptr<FakeRank>> all;
 };
 
@@ -224,6 +231,43 @@ TEST(LogService, KeepsTheBudget) {
   std::size_t given = 0;
   for (const RemoteRecord& r : answer.run) given += r.payload.size();
   EXPECT_EQ(given, 10'000u);
+}
+
+TEST(LogService, GivesWhatIsPublishedOnceItsEventsAreStable) {
+  Job job;
+  std::mt19937 random(5);
+  FakeRank& rank = job.provider.add(1, 0);
+  RemoteAnswer answer;
+  rank.append(random, 0, 10);
+  rank.writer.publish(0);
+  rank.append(random, 0, 10);
+  rank.writer.publish_gated(0, 100, TestClock{3}, 0, {});
+  rank.append(random, 0, 10);
+  rank.writer.publish_gated(0, 120, TestClock{3}, 0, {});
+  rank.is_final = true;
+  job.client.read(stream_of(1), 0, 1000, 0);
+  ASSERT_TRUE(job.next(answer));
+  EXPECT_EQ(answer.run.size(), 1u);
+  EXPECT_LT(answer.next, answer.published);
+  EXPECT_FALSE(answer.is_final);
+  EXPECT_GT(job.provider.asked, 0);
+  job.provider.stable = 120;
+  job.provider.stable_failed = TestClock{2};
+  const std::uint64_t read = answer.next;
+  job.client.read(stream_of(1), read, 1000, 0);
+  ASSERT_TRUE(job.next(answer));
+  EXPECT_TRUE(answer.run.empty());
+  job.provider.stable_failed = TestClock{3};
+  job.client.read(stream_of(1), read, 1000, 0);
+  ASSERT_TRUE(job.next(answer));
+  EXPECT_EQ(answer.run.size(), 2u);
+  EXPECT_TRUE(answer.is_final);
+  // What is stable is given whatever comes behind it.
+  rank.append(random, 0, 10);
+  rank.writer.publish_gated(0, 200, TestClock{3}, 120, TestClock{3});
+  job.client.read(stream_of(1), read, 1000, 0);
+  ASSERT_TRUE(job.next(answer));
+  EXPECT_EQ(answer.run.size(), 2u);
 }
 
 TEST(LogService, WaitsForWhatIsNotThereYet) {

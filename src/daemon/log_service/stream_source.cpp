@@ -51,6 +51,19 @@ bool StreamSource::is_final(std::int32_t source, std::uint32_t incarnation) {
   return source >= 0 && source < ranks_ && provider_.is_final(Rank{source}, Incarnation{incarnation});
 }
 
+// How far the stream may be read: what left with its events is published before they are stable (docs/node-loss.md).
+std::uint64_t StreamSource::readable(const Log& log, std::int32_t destination, std::uint64_t& tail) {
+  const segment::StreamEntry& stream = log.control.stream(destination);
+  tail = segment::load_acquire(stream.tail);
+  const std::uint64_t needs = segment::load_acquire(stream.needs_events);
+  const TestClock failed{segment::load_acquire(stream.needs_failed)};
+  const std::uint64_t from = segment::load_acquire(stream.gated_from);
+#ifndef HOLDFAST_MUTATE_READ_GATED
+  if (from < tail && !provider_.make_stable(log.rank, needs, failed)) return from;
+#endif
+  return tail;
+}
+
 bool StreamSource::read(const wire::ReadRequest& request, AnswerBody& body) {
   body.heads.clear();
   body.pieces.clear();
@@ -63,8 +76,9 @@ bool StreamSource::read(const wire::ReadRequest& request, AnswerBody& body) {
   if (Log* log = log_of(request.source, request.incarnation, request.destination)) {
     // Its end is no place to walk to: the stream may have been given back. Nor is what is beyond it: a message that was sent before
     // it was published stands there.
-    answer.published = segment::load_acquire(log->control.stream(request.destination).tail);
-    if (request.position < answer.published) collect(*log, request, answer, body, found);
+    const std::uint64_t readable = this->readable(*log, request.destination, answer.published);
+    if (readable < answer.published) answer.flags &= ~wire::log_final;
+    if (request.position < readable) collect(*log, request, readable, answer, body, found);
   } else {
     answer.flags |= wire::log_absent;
   }
@@ -82,17 +96,16 @@ bool StreamSource::read(const wire::ReadRequest& request, AnswerBody& body) {
   return answer.record_count > 0 || (answer.flags & (wire::log_final | wire::log_damaged));
 }
 
-void StreamSource::collect(Log& log, const wire::ReadRequest& request, wire::RecordsAnswer& answer, AnswerBody& body,
-                           Collected& found) {
+void StreamSource::collect(Log& log, const wire::ReadRequest& request, std::uint64_t end, wire::RecordsAnswer& answer,
+                           AnswerBody& body, Collected& found) {
   ByteWriter heads(body.heads);
   segment::LogReader& reader = reader_at(log, request.destination, request.position);
   std::size_t bytes_max = std::min<std::size_t>(request.answer_bytes, wire::log_answer_bytes_max);
   std::uint64_t payload_left = request.payload_bytes;
-  answer.published = reader.published();
   // A position that is not a record's is the asker's mistake, or that of a damaged log.
   if (reader.position() != request.position && !reader.at_end()) answer.flags |= wire::log_damaged;
   segment::Record record;
-  while (!(answer.flags & wire::log_damaged) && reader.position() < answer.published) {
+  while (!(answer.flags & wire::log_damaged) && reader.position() < end) {
     if (answer.record_count > 0 && found.bytes + sizeof(wire::RecordEntry) > bytes_max) break;
     if (!reader.next(record)) break;
     std::uint64_t payload = wire::payload_in_log(record.header);

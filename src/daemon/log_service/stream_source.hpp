@@ -40,7 +40,9 @@ class StreamSource {
   using StreamName = std::tuple<Rank, Incarnation, std::int32_t>;
 
   struct Collected;
-  void collect(Log& log, const wire::ReadRequest& request, wire::RecordsAnswer& answer, AnswerBody& body, Collected& found);
+  void collect(Log& log, const wire::ReadRequest& request, std::uint64_t end, wire::RecordsAnswer& answer, AnswerBody& body,
+               Collected& found);
+  std::uint64_t readable(const Log& log, std::int32_t destination, std::uint64_t& tail);
   bool is_final(std::int32_t source, std::uint32_t incarnation);
   Log* log_of(std::int32_t source, std::uint32_t incarnation, std::int32_t destination);
   segment::LogReader& reader_at(Log& log, std::int32_t destination, std::uint64_t position);

@@ -50,8 +50,8 @@ bool TcpRail::is_open(Rank peer) const {
 }
 
 bool TcpRail::send(Rank peer, const wire::FrameHeader& header, std::span<const Bytes> pieces,
-                   std::span<const Bytes> lasting) {
-  return impl_->send(peer, header, pieces, lasting);
+                   std::span<const Bytes> lasting, Bytes before) {
+  return impl_->send(peer, header, pieces, lasting, before);
 }
 bool TcpRail::borrows(Rank peer) const { return is_open(peer) && impl_->peer(peer).live->stream.borrows(); }
 void TcpRail::place(Rank peer, MutableBytes target) { impl_->place(peer, target); }
@@ -306,18 +306,24 @@ void TcpRail::Impl::hold(Rank rank, bool on) {
 }
 
 bool TcpRail::Impl::send(Rank to, const wire::FrameHeader& header, std::span<const Bytes> pieces,
-                         std::span<const Bytes> lasting) {
+                         std::span<const Bytes> lasting, Bytes before) {
   Connection* c = peer(to).live;
   if (!c || c->state != Connection::State::open || c->stream.broken() || peer(to).held) return false;
   // Whoever only sends, and does not wait, moves what is queued as well.
   if (c->stream.borrows()) c->stream.flush();
   if (c->stream.borrows()) return false;
-  all_pieces_.assign(1, std::as_bytes(std::span(&header, 1)));
+  Bytes head = std::as_bytes(std::span(&header, 1));
+  if (!before.empty()) {
+    heads_.assign(before.begin(), before.end());
+    heads_.insert(heads_.end(), head.begin(), head.end());
+    head = heads_;
+  }
+  all_pieces_.assign(1, head);
   all_pieces_.insert(all_pieces_.end(), pieces.begin(), pieces.end());
   std::uint64_t payload = 0;
   for (Bytes piece : pieces) payload += piece.size();
   HF_CHECK(payload == wire::payload_on_rail(header) && payload <= options_.payload_bytes_max);
-  auto full = [&] { return c->stream.queued() > 0 && c->stream.queued() + header_bytes + payload > options_.output_bytes; };
+  auto full = [&] { return c->stream.queued() > 0 && c->stream.queued() + head.size() + payload > options_.output_bytes; };
   if (full()) c->stream.flush();
   if (full()) return false;
   bool taken = c->stream.write(all_pieces_, lasting);

@@ -95,7 +95,9 @@ class TcpRail {
   // wire::payload_on_rail(header) bytes and at most payload_bytes_max; they are copied or sent before this returns.
   // `lasting`: the same bytes (perhaps the same pieces) where they stay as they are until borrows(peer) is false; what the socket
   // does not take at once is then not copied but sent from there, and until then nothing else is taken. Empty: nowhere.
-  bool send(Rank peer, const wire::FrameHeader& header, std::span<const Bytes> pieces, std::span<const Bytes> lasting = {});
+  // `before`: whole frames that go directly before it, taken with it or not at all; copied.
+  bool send(Rank peer, const wire::FrameHeader& header, std::span<const Bytes> pieces, std::span<const Bytes> lasting = {},
+            Bytes before = {});
   bool borrows(Rank peer) const;
   void flush();  // writes of what is queued as much as the kernel takes; poll() does so too
 

@@ -61,7 +61,7 @@ class TcpRail::Impl {
 
   // ---- tcp_rail.cpp
   bool poll(Event& event);
-  bool send(Rank peer, const wire::FrameHeader& header, std::span<const Bytes> pieces, std::span<const Bytes> lasting);
+  bool send(Rank peer, const wire::FrameHeader& header, std::span<const Bytes> pieces, std::span<const Bytes> lasting, Bytes before);
   void flush();
   void place(Rank peer, MutableBytes target);
   void unplace(Rank peer);
@@ -133,6 +133,7 @@ class TcpRail::Impl {
   };
   std::deque<Pending> events_;
   std::vector<Bytes> all_pieces_;  // scratch of send
+  std::vector<std::byte> heads_;   // scratch of send
   std::string reason_;  // of the event last given
 
   std::array<epoll_event, 64> ready_{};

@@ -1,7 +1,7 @@
-/* orders ROUNDS MICROSECONDS [stdin|early|large]: in each round rank 0 takes a message from every other rank in the order in which they come, prints
+/* orders ROUNDS MICROSECONDS [stdin|early|large] [UNTOLD]: in each round rank 0 takes a message from every other rank in the order in which they come, prints
    the order, and tells everybody a digest of all orders so far, and of the lines it was given on standard input. At the end every rank
    prints the digest of all that it was told: it must be that of the orders printed, whatever was lost and repeated in between. `early`: the upper half of the ranks leaves
-   after half of the rounds. `large`: the digest travels in a message that is announced first. */
+   after half of the rounds. `large`: the digest travels in a message that is announced first. Rank UNTOLD is told nothing. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
   const int reads = argc > 3 && strcmp(argv[3], "stdin") == 0;
   const int early = argc > 3 && strcmp(argv[3], "early") == 0;
   const int digest_bytes = argc > 3 && strcmp(argv[3], "large") == 0 ? large_bytes : (int)sizeof(uint64_t);
+  const int untold = argc > 4 ? atoi(argv[4]) : 0;
   char* buffer = calloc(1, large_bytes);
   uint64_t digest = 14695981039346656037u, told = digest;
   for (int round = 0; round < rounds; ++round) {
@@ -56,14 +57,16 @@ int main(int argc, char** argv) {
       MPI_Send(buffer, bytes, MPI_CHAR, 0, round, MPI_COMM_WORLD);
     }
     memcpy(buffer, &digest, sizeof digest);
-    if (rank != 0) MPI_Recv(buffer, digest_bytes, MPI_CHAR, 0, rounds, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    for (int other = 1; rank == 0 && other < present; ++other) MPI_Send(buffer, digest_bytes, MPI_CHAR, other, rounds, MPI_COMM_WORLD);
+    if (rank != 0 && rank != untold) MPI_Recv(buffer, digest_bytes, MPI_CHAR, 0, rounds, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int other = 1; rank == 0 && other < present; ++other) {
+      if (other != untold) MPI_Send(buffer, digest_bytes, MPI_CHAR, other, rounds, MPI_COMM_WORLD);
+    }
     memcpy(&digest, buffer, sizeof digest);
     told = mix(told, digest);
     /* Not in the order of the ranks, in which they come when they are all there. */
     compute((long)(mix(mix(14695981039346656037u, (uint64_t)rank), (uint64_t)round) >> 7 & 3) * microseconds / 2);
   }
-  printf("rank %d digest %016llx\n", rank, (unsigned long long)told);
+  if (rank == 0 || rank != untold) printf("rank %d digest %016llx\n", rank, (unsigned long long)told);
   free(buffer);
   MPI_Finalize();
   return 0;
