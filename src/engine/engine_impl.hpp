@@ -85,6 +85,7 @@ class EngineImpl {
   Engine::TestPlan begin_test();
   void end_test(std::span<const std::int32_t> completed);
   double wtime();
+  std::vector<std::byte> logged_events();
   void after_call();  // released receives, caught-up report
 
   // stability.cpp
