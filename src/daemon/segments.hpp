@@ -12,6 +12,7 @@
 #include "segment/control.hpp"
 #include "segment/log_reader.hpp"
 #include "wire/bootstrap.hpp"
+#include "wire/recorder.hpp"
 
 namespace hf::daemon {
 
@@ -43,6 +44,12 @@ class SegmentStore {
   };
   EventExtent event_extent(int rank) const;
   bool read_events(int rank, std::uint64_t position, MutableBytes out);
+  // Of the events those of the C library, in a file of their own, for the rank's recorder.
+  struct Past {
+    os::UniqueFd file;
+    wire::PastInfo info;
+  };
+  Result<Past> libc_past(int rank);
   struct Segment {
     int fd = -1;  // read-write; the store's
     wire::SegmentInfo info;

@@ -1,6 +1,6 @@
 // The engine behind engine.hpp. One class, whose parts stand in files by subject: join.cpp (start), short_way.cpp (what nearly
 // every small message goes), send.cpp, receive.cpp, channel.cpp (rails), feed.cpp (logs of others), board.cpp (births and deaths),
-// stability.cpp (what may leave), replay.cpp (determinants and the own past), wait.cpp (progress and sleep).
+// stability.cpp (what may leave), recorded.cpp (events of the C library), replay.cpp (determinants and the own past), wait.cpp (progress and sleep).
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -17,6 +17,7 @@
 #include "engine/sent_before.hpp"
 #include "rail/tcp/tcp_rail.hpp"
 #include "segment/log_writer.hpp"
+#include "wire/recorder.hpp"
 
 namespace hf::engine {
 
@@ -329,6 +330,14 @@ class EngineImpl {
   void release_held();
   void take_over_past(std::uint64_t past_bytes, TestClock past_failed);
 
+  // recorded.cpp
+  void begin_recording();
+  Result<> attach_recorder();
+  void store_libc_event(Bytes event);
+  void flush_clock_reads() {
+    if (recorder_) recorder_->flush();
+  }
+
   // replay.cpp
   void released_matches();
   void report_caught_up();
@@ -397,6 +406,8 @@ class EngineImpl {
     std::uint64_t call = 0;
   };
   bool node_level_ = false;
+  const wire::RecorderLink* recorder_ = nullptr;  // null: the C library is not recorded
+  bool libc_events_wait_ = false;  // level `node`: the holder is to have them before the next gated frame leaves
   double wtime_offset_ = 0;  // MPI_Wtime less the monotonic clock; 0: not called yet
   std::uint64_t past_events_ = 0;  // bytes of the event streams of this rank's predecessors
   std::deque<Unstable> unstable_;

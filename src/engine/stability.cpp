@@ -22,10 +22,11 @@ void EngineImpl::store_events() {
 
 // A frame is about to ask the gate. True: it is open, nothing waits behind it.
 bool EngineImpl::settle() {
+  if (node_level_) flush_clock_reads();
   if (protocol.gate().open()) return true;
   persist_events();
   if (!node_level_) return true;
-  if (protocol.poll_failed()) await_holder();
+  if (protocol.poll_failed() || libc_events_wait_) await_holder();
   look_at_stable();
   return protocol.gate().open();
 }
@@ -34,6 +35,7 @@ bool EngineImpl::settle() {
 // on its way. Either it sees what we wrote, or we see that it has told us of all that was before.
 void EngineImpl::await_holder() {
   protocol.poll_failed();  // the word goes with the events
+  libc_events_wait_ = false;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   look_at_stable();
   const bool tell = unstable_.empty();

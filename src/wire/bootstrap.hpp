@@ -11,7 +11,7 @@
 
 namespace hf::wire {
 
-inline constexpr std::uint32_t bootstrap_version = 7;
+inline constexpr std::uint32_t bootstrap_version = 8;
 inline constexpr std::uint32_t collective_rules_max = 1024;  // that a user may give: with what is built in they travel in one datagram
 inline constexpr const char* env_agent = "HOLDFAST_AGENT";  // abstract socket name, without the leading NUL
 inline constexpr const char* env_rank = "HOLDFAST_RANK";    // job-wide rank, decimal
@@ -43,6 +43,8 @@ enum class BootstrapKind : std::uint32_t {
                     //   needed any more; their memory may be given back
   determined,       // rank tells agent: empty: events were written that the holder has not been given yet (level `node`)
   note,             // rank tells agent: text, printed once by the launcher on stderr as "holdfast: rank R: text"
+  get_past,         // a rank's recorder -> agent, on a connection of its own: PastName (wire/recorder.hpp); answered by past, absent or refused
+  past,             // agent -> recorder: PastInfo (fds: one, read-only)
 };
 
 struct Hello {
