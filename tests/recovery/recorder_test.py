@@ -14,6 +14,7 @@ from pathlib import Path
 import jobs
 
 BUILD, CLOCKS, FILES = (Path(sys.argv.pop(1)).resolve() for _ in range(3))
+HERE = Path(__file__).resolve().parent
 KILLS = "kill:random,rate=15/s,seed={},max=6"
 
 
@@ -50,6 +51,17 @@ class Recorder(unittest.TestCase):
     def test_without_it_they_do_not(self):
         outcomes = [self.run_killed([CLOCKS, 300], seed=seed, options=["--record-libc", "no"]) for seed in range(1, 3)]
         self.assertTrue(any(o.exit_code != 0 or "differ" in o.stderr for o in outcomes))
+
+    def test_python(self):
+        program = ["/usr/bin/python3", HERE / "programs/python_clocks.py", BUILD / "lib/libmpi_abi.so.1", 40]
+        for seed in range(1, 4):
+            outcome = self.run_killed(program, seed=seed)
+            self.assertEqual(outcome.exit_code, 0, outcome.shell_line() + outcome.stderr)
+            self.assertNotIn("differ", outcome.stderr)
+            lines = [line.split() for line in outcome.stdout.decode().splitlines()]
+            self.assertEqual([line[0] for line in lines], [str(i) for i in range(40)])
+            for same in (1, 2, 5):  # when it began, what it drew, its process id
+                self.assertEqual(len({line[same] for line in lines}), 1, lines[:3])
 
     def test_files(self):
         for seed in range(1, 7):
