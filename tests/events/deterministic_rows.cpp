@@ -60,6 +60,18 @@ std::vector<int> empty_tests(Scene& s) {
   return {flag, index, count};
 }
 
+void start_partitioned(Scene& s) {
+  MPI_Precv_init(&s.data[1], 1, 1, MPI_INT, 2, tag_late, world, MPI_INFO_NULL, &s.requests[1]);
+  MPI_Start(&s.requests[1]);
+}
+void free_and_take_both(Scene& s) {
+  MPI_Request_free(&s.requests[1]);
+  take_both(s);
+}
+void send_one_partition(int rank) {
+  if (rank == 2) send_partitioned(rank);
+}
+
 // ---- sends to rank 2
 
 void receive(int rank) {
@@ -127,6 +139,7 @@ std::vector<Row> deterministic_rows() {
       {"Irecv named, Waitall", nothing, {2}, waitall, post, take_last},
       {"Recv_init named", nothing, {2}, wait, start, free_and_take_last},
       {"Sendrecv named", nothing, {2}, sendrecv, nullptr, take_last},
+      {"Precv_init, Wait", nothing, {2}, wait, start_partitioned, free_and_take_both, nullptr, false, send_one_partition},
       {"Probe named", nothing, {tag_data}, probe, nullptr, take_both},
       {"Mprobe named", nothing, {2}, mprobe, nullptr, take_last},
       {"tests of nothing", nothing, {1, MPI_UNDEFINED, MPI_UNDEFINED}, empty_tests, nullptr, take_both},

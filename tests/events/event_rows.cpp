@@ -78,6 +78,15 @@ void observe(const Row& row, int number, unsigned incarnation, bool decisions_on
 
 void go(int to) { MPI_Send(nullptr, 0, MPI_BYTE, to, tag_go, MPI_COMM_WORLD); }
 
+void send_partitioned(int rank) {
+  MPI_Request request;
+  MPI_Psend_init(&rank, 1, 1, MPI_INT, 0, tag_late, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  MPI_Start(&request);
+  MPI_Pready(0, request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Request_free(&request);
+}
+
 const std::vector<Row>& rows() {
   static const std::vector<Row> all = [] {
     std::vector<Row> out = matching_rows();
@@ -102,6 +111,7 @@ int main_of(int argc, char** argv) {
     } else {
       MPI_Recv(nullptr, 0, MPI_BYTE, 0, tag_go, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       MPI_Send(&rank, 1, MPI_INT, 0, tag_data, MPI_COMM_WORLD);
+      if (row.send) row.send(rank);
       MPI_Send(nullptr, 0, MPI_BYTE, 0, tag_sent, MPI_COMM_WORLD);
       if (row.peer) row.peer(rank);
     }

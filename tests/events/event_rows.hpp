@@ -33,10 +33,12 @@ struct Row {
   void (*after)(Scene&) = nullptr;
   void (*peer)(int rank) = nullptr;
   bool calls_all = false;  // `call` is one in which rank 1 takes part: it tells rank 1 to send itself
+  void (*send)(int rank) = nullptr;  // what ranks 1 and 2 do beside sending their message, before they say that they have
 };
 
 void go(int to);  // rank 0 tells this rank to send
 const std::vector<Row>& rows();
+void send_partitioned(int rank);  // one partition to rank 0, with tag_late
 std::vector<Row> matching_rows();       // paper 000, III.A.2
 std::vector<Row> delivery_rows();       // III.A.3
 std::vector<Row> deterministic_rows();  // what the two leave out
