@@ -1,5 +1,6 @@
 #include "recorder/process.hpp"
 
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -92,6 +94,20 @@ wire::BootstrapKind ask(int socket, std::int32_t rank, wire::PastInfo& info, int
   return kind;
 }
 
+// What this process runs: the wrapper of a rank, and what it starts, are not the rank, though they have its environment.
+std::uint64_t hash_of_program() {
+  std::uint64_t hash = 14695981039346656037u;
+  char bytes[4096];
+  auto add = [&](long n) {
+    for (long i = 0; i < n; ++i) hash = (hash ^ static_cast<unsigned char>(bytes[i])) * 1099511628211u;
+  };
+  add(::readlink("/proc/self/exe", bytes, sizeof bytes));
+  const long fd = ::syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  for (long n; fd >= 0 && (n = ::syscall(SYS_read, fd, bytes, sizeof bytes)) > 0;) add(n);
+  if (fd >= 0) ::syscall(SYS_close, fd);
+  return hash;
+}
+
 }  // namespace
 
 // At the first call of a function that is recorded.
@@ -100,7 +116,7 @@ bool Process::start() {
   state_ = State::off;  // not for what is called here
   const char* agent = ::getenv(wire::env_agent);
   const char* rank = ::getenv(wire::env_rank);
-  if (agent && *agent && rank && ask_for_past(agent, atoi(rank))) {
+  if (agent && *agent && rank && ask_for_past(agent, atoi(rank)) && is_rank()) {
     thread_ = __builtin_thread_pointer();
     ::pthread_atfork(nullptr, nullptr, child_of_fork);
     state_ = State::on;
@@ -126,12 +142,24 @@ bool Process::ask_for_past(const char* agent, std::int32_t rank) {
   return known;
 }
 
+// The predecessors, if they came so far, ran the same.
+bool Process::is_rank() {
+  std::uint64_t recorded = 0;
+  program_ = hash_of_program();
+  program_is_recorded_ = recording.replay_value(Call::program, recorded);
+  return !program_is_recorded_ || recorded == program_;
+}
+
 // In a child of this process, which is no rank.
 void Process::stop() { state_ = State::off; }
 
 void Process::append_event(const void* event, std::size_t bytes) {
-  if (process.append_) process.append_(process.append_self_, event, bytes);
-  else process.keep(event, bytes);
+  if (!process.append_) return process.keep(event, bytes);
+  if (!process.program_is_recorded_) {
+    process.program_is_recorded_ = true;
+    process.recording.record_value(Call::program, process.program_);  // comes back here
+  }
+  process.append_(process.append_self_, event, bytes);
 }
 
 void Process::keep(const void* event, std::size_t bytes) {
@@ -172,7 +200,7 @@ bool Process::attach(Append append, void* self, std::uint64_t* clock_reads) {
   for (std::size_t at = 0; at < kept_bytes_;) {
     EventHead head;
     memcpy(&head, kept_ + at, sizeof head);
-    append(self, kept_ + at, core::vprotocol::encoded_bytes(head));
+    append_event(kept_ + at, core::vprotocol::encoded_bytes(head));
     at += core::vprotocol::encoded_bytes(head);
   }
   if (kept_) ::munmap(kept_, kept_room_);

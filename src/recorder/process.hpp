@@ -54,6 +54,7 @@ class Process {
     return false;
   }
   void stop();
+  bool is_rank();
   bool ask_for_past(const char* agent, std::int32_t rank);
   void keep(const void* event, std::size_t bytes);
   static void append_event(const void* event, std::size_t bytes);
@@ -72,6 +73,8 @@ class Process {
   std::byte* kept_ = nullptr;
   std::size_t kept_bytes_ = 0, kept_room_ = 0;
   bool too_many_ = false;
+  std::uint64_t program_ = 0;  // what this process runs
+  bool program_is_recorded_ = false;
 };
 
 extern Process process;

@@ -52,6 +52,11 @@ class Recorder(unittest.TestCase):
         outcomes = [self.run_killed([CLOCKS, 300], seed=seed, options=["--record-libc", "no"]) for seed in range(1, 3)]
         self.assertTrue(any(o.exit_code != 0 or "differ" in o.stderr for o in outcomes))
 
+    def test_in_a_wrapper(self):
+        for words in (["bash", "-c", f"date > /dev/null; {CLOCKS} 300; date > /dev/null; true"],
+                      ["sh", "-c", f"echo $$ > /dev/null; {CLOCKS} 300"]):
+            self.check_clocks(self.run_killed(words))
+
     def test_python(self):
         program = ["/usr/bin/python3", HERE / "programs/python_clocks.py", BUILD / "lib/libmpi_abi.so.1", 40]
         for seed in range(1, 4):
