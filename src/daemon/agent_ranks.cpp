@@ -61,11 +61,12 @@ Result<> Agent::bind_all() {
   return {};
 }
 
-// The same in each incarnation, so that what is said about it is said in the first.
+// The same for each rank of a program and each incarnation: what is said about it is said once.
 void Agent::preload_recorder(const LocalRank& rank, os::Command& command) {
   const Result<std::string> recorder = recorder_for(command.path);
   if (recorder) return preload(*recorder, command.environment);
-  if (rank.incarnation == 0) event(EventKind::note, rank, {}, bytes_of(recorder.error().text));
+  const bool is_first = rank.rank == 0 || job_.program_of(rank.rank - 1) != job_.program_of(rank.rank);
+  if (is_first && rank.incarnation == 0) event(EventKind::note, rank, {}, bytes_of(recorder.error().text));
 }
 
 std::expected<pid_t, os::StartError> Agent::execute(LocalRank& rank) {

@@ -72,14 +72,16 @@ std::string why_not_preloaded(Bytes program) {
   const std::vector<Elf64_Phdr> parts = parts_of(program, *header);
   const bool is_dynamic = std::ranges::any_of(parts, [](const Elf64_Phdr& part) { return part.p_type == PT_INTERP; });
   if (!is_dynamic) return "the program is linked statically";
-  if (needs(program, parts, "libasan")) return "AddressSanitizer must be loaded first";
+  for (const char* sanitizer : {"libasan", "libtsan"}) {
+    if (needs(program, parts, sanitizer)) return "a sanitizer replaces the same functions";
+  }
   return {};
 }
 
 Result<std::string> recorder_for(const std::string& program) {
   auto not_recorded = [](const std::string& why) {
-    return fail(fmt::format("its clocks and random numbers are not recorded, and may differ after a recovery: {} (--record-libc no says "
-                            "that this is meant)",
+    return fail(fmt::format("this program's clocks and random numbers are not recorded, and may differ after a recovery: {} "
+                            "(--record-libc no says that this is meant)",
                             why));
   };
   std::error_code code;
