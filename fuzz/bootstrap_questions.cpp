@@ -16,6 +16,7 @@ struct Owner : daemon::BootstrapOwner {
     for (int rank = 0; rank < local_ranks; ++rank) HF_CHECK(store.create_incarnation(rank));
   }
   static bool is_local(int rank) { return rank >= 0 && rank < local_ranks; }
+  Result<> may_have_past(int rank, pid_t process) override { return may_join(rank, process); }
   Result<> may_join(int rank, pid_t) override { return is_local(rank) ? Result<>() : fail("it is not of this node"); }
   void on_joined(int rank, pid_t) override { HF_CHECK(is_local(rank)); }
   wire::Welcome welcome(int rank) override { return {.rank = rank, .rank_count = job_ranks}; }

@@ -65,6 +65,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   Result<> bind_all();
   void start(LocalRank& rank);
   std::expected<pid_t, os::StartError> execute(LocalRank& rank);
+  void preload_recorder(const LocalRank& rank, os::Command& command);
   void on_children();
   void on_leader_death(LocalRank& rank, int status);
   void on_mpi_process_death(LocalRank& rank);
@@ -120,6 +121,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
 
   // ---- agent_bootstrap.cpp: BootstrapOwner
   Result<> may_join(int rank, pid_t process) override;
+  Result<> may_have_past(int rank, pid_t process) override;
   void on_joined(int rank, pid_t process) override;
   wire::Welcome welcome(int rank) override;
   std::vector<int> ranks_of_machine() const;

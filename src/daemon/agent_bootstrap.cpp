@@ -36,6 +36,16 @@ std::string one_line(Bytes text) {
 
 }  // namespace
 
+Result<> Agent::may_have_past(int number, pid_t process) {
+  LocalRank* rank = local(number);
+  const bool runs = rank && rank->state == LocalRank::State::running;
+  const bool other = runs && rank->mpi_process != 0 && rank->mpi_process != process;
+  if (!runs || other || (::getpgid(process) != rank->leader && !descends_from(process, rank->leader))) {
+    return fail(fmt::format("process {} is not rank {}", process, number));
+  }
+  return {};
+}
+
 Result<> Agent::may_join(int number, pid_t process) {
   LocalRank* rank = local(number);
   if (!rank || rank->state != LocalRank::State::running) {

@@ -7,6 +7,7 @@
 #include "daemon/agent.hpp"
 #include "daemon/core_map.hpp"
 #include "daemon/foreign_mpi.hpp"
+#include "daemon/recorder_preload.hpp"
 #include "daemon/unprotected.hpp"
 #include "os/clock.hpp"
 #include "os/process.hpp"
@@ -60,6 +61,14 @@ Result<> Agent::bind_all() {
   return {};
 }
 
+// The same for each rank of a program and each incarnation: what is said about it is said once.
+void Agent::preload_recorder(const LocalRank& rank, os::Command& command) {
+  const Result<std::string> recorder = recorder_for(command.path);
+  if (recorder) return preload(*recorder, command.environment);
+  const bool is_first = rank.rank == 0 || job_.program_of(rank.rank - 1) != job_.program_of(rank.rank);
+  if (is_first && rank.incarnation == 0) event(EventKind::note, rank, {}, bytes_of(recorder.error().text));
+}
+
 std::expected<pid_t, os::StartError> Agent::execute(LocalRank& rank) {
   int index = job_.program_of(rank.rank);
   const Program& program = job_.programs[static_cast<std::size_t>(index)];
@@ -79,6 +88,7 @@ std::expected<pid_t, os::StartError> Agent::execute(LocalRank& rank) {
   set("OMPI_COMM_WORLD_LOCAL_SIZE", local_size);
   set("MPI_LOCALRANKID", local_rank);
   set("MPI_LOCALNRANKS", local_size);
+  if (job_.records_libc) preload_recorder(rank, command);
   command.working_directory = program.working_directory;
   command.randomize_addresses = false;
   command.parent_death_signal = SIGKILL;

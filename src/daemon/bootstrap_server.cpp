@@ -93,6 +93,8 @@ bool BootstrapServer::on_datagram(Connection& connection, Bytes bytes) {
   const bool has_kind = read_struct(bytes, kind);
   if (has_kind && kind == BootstrapKind::hello) {
     on_hello(connection, bytes);
+  } else if (has_kind && kind == BootstrapKind::get_past && connection.rank < 0) {
+    give_past(connection, bytes);
   } else if (connection.rank < 0) {
     refuse(connection, "the first datagram must be hello");
     tell_stranger(connection.process);
@@ -160,6 +162,20 @@ void BootstrapServer::on_question(Connection& connection, BootstrapKind kind, By
     default:
       refuse(connection, fmt::format("kind {} is not for the agent", static_cast<std::uint32_t>(kind)));
   }
+}
+
+// A recorder's only question: the connection ends with the answer.
+void BootstrapServer::give_past(Connection& connection, Bytes payload) {
+  wire::PastName name;
+  if (!read_struct(payload, name) || name.version != wire::recorder_version) {
+    return refuse(connection, "the recorder and the launcher are of different versions: use those of one installation");
+  }
+  if (Result<> may = owner_.may_have_past(name.rank, connection.process); !may) return refuse(connection, may.error().text);
+  Result<SegmentStore::Past> past = owner_.segments().libc_past(name.rank);
+  if (!past) return refuse(connection, past.error().text);
+  if (past->info.bytes == 0 && past->info.clock_reads == 0) return answer(connection, BootstrapKind::absent);
+  int fd = past->file.get();
+  answer(connection, BootstrapKind::past, as_bytes_of(past->info), std::span(&fd, 1));
 }
 
 void BootstrapServer::give_segment(Connection& connection, const wire::SegmentName& name) {

@@ -24,6 +24,8 @@ class BootstrapOwner {
   virtual ~BootstrapOwner() = default;
   // May this process join as that rank? The text refuses it.
   virtual Result<> may_join(int rank, pid_t process) = 0;
+  // May this process have what that rank's earlier incarnations recorded of the C library? It is it, or may become it.
+  virtual Result<> may_have_past(int rank, pid_t process) = 0;
   virtual void on_joined(int rank, pid_t process) = 0;  // before its welcome is sent
   virtual wire::Welcome welcome(int rank) = 0;
   virtual std::vector<wire::RankEntry> ranks() = 0;
@@ -61,6 +63,7 @@ class BootstrapServer {
   bool on_datagram(Connection& connection, Bytes bytes);
   void on_hello(Connection& connection, Bytes payload);
   void on_question(Connection& connection, wire::BootstrapKind kind, Bytes payload);
+  void give_past(Connection& connection, Bytes payload);
   void give_segment(Connection& connection, const wire::SegmentName& name);
   void give_log_segment(Connection& connection);
   void refuse(Connection& connection, std::string_view text);

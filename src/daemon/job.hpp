@@ -45,6 +45,7 @@ struct Job {
   std::uint64_t eager_bytes = 1 << 20;  // between nodes, larger payloads are announced first; lower with many ranks
   std::int64_t started_ns = 0;          // of the real-time clock
   bool divergence_is_fatal = true;
+  bool records_libc = true;            // ranks have the recorder preloaded, if the protocol logs
   int restarts_max = 20;               // per rank
   std::uint64_t log_memory_bytes = 0;  // per rank
   std::uint64_t log_disk_bytes = 0;    // per rank, beyond memory

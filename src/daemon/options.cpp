@@ -33,7 +33,7 @@ struct Section {
 struct Whole {
   Words set_everywhere;
   PlacementOptions placement;
-  std::string protocol = "pessimist", level, on_divergence = "end", large_messages = "auto";
+  std::string protocol = "pessimist", level, on_divergence = "end", large_messages = "auto", record_libc = "yes";
   std::string log_memory, log_disk, log_ready = "32M", log_directory, eager_limit;
   int restarts = 20, spares = 0;
   TreeWords tree;
@@ -96,6 +96,8 @@ void declare_whole(CLI::App& app, Whole& whole) {
   app.add_option("--collectives", whole.collectives, "a table of algorithms by nodes, ranks and bytes, as bench/run.py --tune writes");
   app.add_option("--restarts", whole.restarts, "restarts of a rank before the job is ended (default 20)");
   app.add_option("--on-divergence", whole.on_divergence, "end (default) or warn: when a replay differs from the log");
+  app.add_option("--record-libc", whole.record_libc,
+                 "yes (default) or no: clocks, random numbers and process ids say the same to a rank that starts again");
   repeatable(app.add_option("--inject", whole.inject,
                             "faults on purpose: kill:rank=R,at=1.5s  kill:rank=R,call=N  kill:rank=R,point=NAME:N  "
                             "kill:random,rate=4/s,seed=S,max=K  head,at=1s"));
@@ -298,6 +300,8 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
     return usage(fmt::format("--on-divergence {}: end or warn", whole.on_divergence));
   }
   job.divergence_is_fatal = whole.on_divergence == "end";
+  if (whole.record_libc != "yes" && whole.record_libc != "no") return usage(fmt::format("--record-libc {}: yes or no", whole.record_libc));
+  job.records_libc = whole.record_libc == "yes" && job.protocol != wire::Protocol::none;
   if (whole.restarts < 0) return usage(fmt::format("--restarts {}: 0 or more", whole.restarts));
   job.restarts_max = whole.restarts;
   auto ranks = static_cast<std::uint64_t>(job.rank_count());

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "core/vprotocol/events.hpp"
 #include "daemon/job.hpp"
 #include "os/memory_file.hpp"
 #include "segment/live_chunks.hpp"
@@ -114,6 +115,35 @@ bool SegmentStore::read_events(int rank, std::uint64_t position, MutableBytes ou
     begin = end;
   }
   return out.empty();
+}
+
+Result<SegmentStore::Past> SegmentStore::libc_past(int rank) {
+  Past past;
+  std::vector<std::byte> events(event_extent(rank).end);
+  if (!read_events(rank, 0, events)) return fail(fmt::format("the events of rank {} are damaged", rank));
+  std::vector<std::byte> kept, others;
+  core::vprotocol::EventHead head;
+  for (std::size_t at = 0; at + sizeof head <= events.size(); at += core::vprotocol::encoded_bytes(head)) {
+    std::memcpy(&head, events.data() + at, sizeof head);
+    const Bytes event = Bytes(events).subspan(at, std::min<std::uint64_t>(core::vprotocol::encoded_bytes(head), events.size() - at));
+    if (!core::vprotocol::is_of_libc(head.kind)) continue;
+    auto& half = head.kind == core::vprotocol::EventKind::file ? kept : others;
+    half.insert(half.end(), event.begin(), event.end());
+  }
+  kept.insert(kept.end(), others.begin(), others.end());
+  for (const auto& incarnation : ranks_[static_cast<std::size_t>(rank)].incarnations) {
+    past.info.clock_reads = std::max(past.info.clock_reads, segment::load_acquire(view_of(*incarnation).header().clock_reads));
+  }
+  past.info.bytes = kept.size();
+  Result<os::UniqueFd> file = os::make_memory_file("holdfast-past", kept.size());
+  if (!file) return std::unexpected(file.error());
+  Result<os::Mapping> mapping = os::Mapping::map(file->get(), true);
+  if (!kept.empty() && !mapping) return std::unexpected(mapping.error());
+  if (!kept.empty()) std::ranges::copy(kept, mapping->bytes().begin());
+  Result<os::UniqueFd> read_only = os::reopen_read_only(file->get());
+  if (!read_only) return std::unexpected(read_only.error());
+  past.file = std::move(*read_only);
+  return past;
 }
 
 Result<std::variant<SegmentStore::Segment, wire::Exhausted>> SegmentStore::create_log(int rank) {

@@ -13,6 +13,7 @@
 #include "segment/control.hpp"
 #include "segment/log_reader.hpp"
 #include "wire/bootstrap.hpp"
+#include "wire/recorder.hpp"
 
 namespace hf::daemon {
 
@@ -47,6 +48,12 @@ class SegmentStore {
   EventExtent carried_extent(int rank) const;  // what it may have given to ranks of the holder's node
   // What any rank here took of another node's rank, of that term, in order of position.
   std::vector<segment::CarriedEvents::Piece> carried(Rank of, Term term) const;
+  // Of the events those of the C library, in a file of their own, for the rank's recorder.
+  struct Past {
+    os::UniqueFd file;
+    wire::PastInfo info;
+  };
+  Result<Past> libc_past(int rank);
   struct Segment {
     int fd = -1;  // read-write; the store's
     wire::SegmentInfo info;

@@ -98,6 +98,8 @@ void Engine::recv_numbered(RecvOperation& op, Context context, Rank source, Sequ
 Engine::TestPlan Engine::begin_test() { return impl_->begin_test(); }
 void Engine::end_test(std::span<const std::int32_t> completed) { impl_->end_test(completed); }
 double Engine::wtime() { return impl_->wtime(); }
+Incarnation Engine::incarnation() const { return impl_->incarnation; }
+std::vector<std::byte> Engine::logged_events() const { return impl_->logged_events(); }
 void Engine::progress() { impl_->progress(); }
 void Engine::wait_longer_for(const bool& complete, const Rank& peer) { impl_->wait_for(complete, peer); }
 void Engine::wait_erased(bool (*done)(void*), Rank (*whom)(void*), void* self) { impl_->wait(done, whom, self); }

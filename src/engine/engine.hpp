@@ -131,6 +131,10 @@ class Engine {
 
   double wtime();  // recorded
 
+  // For tests: which incarnation this is, and what it has written to its event stream (docs/events.md).
+  Incarnation incarnation() const;
+  std::vector<std::byte> logged_events() const;
+
   // ---- progress
   void progress();  // one pass over rails, agent and schedules; never blocks
   // Waits until `done` says so: spins, yields, then sleeps. done is called after each pass; `whom`, which says whose doing is awaited

@@ -1,6 +1,7 @@
 // The engine behind engine.hpp. One class, whose parts stand in files by subject: join.cpp (start), short_way.cpp (what nearly
 // every small message goes), send.cpp, receive.cpp, channel.cpp (rails), feed.cpp (logs of others), board.cpp (births and deaths),
-// stability.cpp (what may leave), carry.cpp (and with what), replay.cpp (determinants and the own past), wait.cpp (progress and sleep).
+// stability.cpp (what may leave), carry.cpp (and with what), recorded.cpp (events of the C library), replay.cpp (determinants and the own past),
+// wait.cpp (progress and sleep).
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "rail/tcp/tcp_rail.hpp"
 #include "segment/carried_events.hpp"
 #include "segment/log_writer.hpp"
+#include "wire/recorder.hpp"
 
 namespace hf::engine {
 
@@ -86,6 +88,7 @@ class EngineImpl {
   Engine::TestPlan begin_test();
   void end_test(std::span<const std::int32_t> completed);
   double wtime();
+  std::vector<std::byte> logged_events();
   void after_call();  // released receives, caught-up report
 
   // stability.cpp
@@ -340,6 +343,14 @@ class EngineImpl {
   bool send_carrying(Peer& to, SendOperation& op, const segment::Record& record);
   void on_events(Peer& from, const FrameHeader& header, Bytes payload);
 
+  // recorded.cpp
+  void begin_recording();
+  Result<> attach_recorder();
+  void store_libc_event(Bytes event);
+  void flush_clock_reads() {
+    if (recorder_) recorder_->flush();
+  }
+
   // replay.cpp
   void released_matches();
   void report_caught_up();
@@ -408,6 +419,8 @@ class EngineImpl {
     std::uint64_t call = 0;
   };
   bool node_level_ = false;
+  const wire::RecorderLink* recorder_ = nullptr;  // null: the C library is not recorded
+  bool libc_events_wait_ = false;  // level `node`: the holder is to have them before the next gated frame leaves
   double wtime_offset_ = 0;  // MPI_Wtime less the monotonic clock; 0: not called yet
   std::uint64_t asked_ = 0;        // events of the gate when the agent was last told of some
   bool wants_stable_ = false;      // something waits for the gate

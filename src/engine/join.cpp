@@ -26,6 +26,7 @@ Result<> EngineImpl::join() {
 }
 
 Result<> EngineImpl::join_agent(std::string_view socket_name) {
+  begin_recording();
   const char* rank_text = std::getenv(wire::env_rank);
   char* end = nullptr;
   long rank = rank_text ? std::strtol(rank_text, &end, 10) : -1;
@@ -74,6 +75,7 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   if (restarted) {
     if (auto loaded = load_past(); !loaded) return loaded;
   }
+  if (auto attached = attach_recorder(); !attached) return attached;
   protocol.begin(restarted, restarted && own_log_base() > 0);
   not_looked_up_ = remote_peers_.size();
   if (!remote_peers_.empty()) {

@@ -76,6 +76,14 @@ double EngineImpl::wtime() {
   return t;
 }
 
+std::vector<std::byte> EngineImpl::logged_events() {
+  if (!job.logging) return {};
+  segment::LogReader reader = own_reader(Rank{job.rank_count});
+  std::vector<std::byte> out(reader.published());
+  HF_CHECK(reader.read_raw(out));
+  return out;
+}
+
 // A blocking probe, with or without taking the message. While it replays, an any-source probe sees only the recorded
 // source, or nothing before the last determinant is consumed.
 Message* EngineImpl::probe_wait(Context context, Rank source, MessageTag tag, bool take) {

@@ -30,10 +30,11 @@ bool EngineImpl::settle() {
 
 // The same, for a frame that may take its events along.
 bool EngineImpl::is_settled() {
+  if (node_level_) flush_clock_reads();
   if (protocol.gate().open()) return true;
   persist_events();
   if (!node_level_) return true;
-  if (protocol.poll_failed()) await_holder();
+  if (protocol.poll_failed() || libc_events_wait_) await_holder();
   look_at_stable();
   return protocol.gate().open();
 }
@@ -43,6 +44,7 @@ bool EngineImpl::is_settled() {
 // hurried: the agent is told when something waits for it.
 void EngineImpl::await_holder() {
   protocol.poll_failed();  // the word goes with the events
+  libc_events_wait_ = false;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   look_at_stable();
   unstable_.push_back({protocol.gate().events(), past_events_ + log_->published(job.rank_count), protocol.last_failed()});

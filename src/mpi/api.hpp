@@ -432,6 +432,16 @@ int neighbor_alltoallw_init(Process& p, const void* sendbuf, CountArray sendcoun
     std::span<Datatype* const> recvtypes, Comm& comm, Info* info, Request*& request);
 int topo_test(Process& p, Comm& comm, int& status);
 
+// partitioned
+int parrived(Process& p, Request& request, int partition, int& flag);
+int pready(Process& p, int partition, Request& request);
+int pready_list(Process& p, int length, const int* array_of_partitions, Request& request);
+int pready_range(Process& p, int partition_low, int partition_high, Request& request);
+int precv_init(Process& p, void* buf, int partitions, Count count, Datatype& datatype, int dest, int tag, Comm& comm,
+    Info* info, Request*& request);
+int psend_init(Process& p, const void* buf, int partitions, Count count, Datatype& datatype, int dest, int tag,
+    Comm& comm, Info* info, Request*& request);
+
 // windows
 int win_create_errhandler(Process& p, Callback win_errhandler_fn, Errhandler*& errhandler);
 int win_create_keyval(Process& p, Callback win_copy_attr_fn, Callback win_delete_attr_fn, int& win_keyval,

@@ -10,6 +10,7 @@ Comm::~Comm() {
   if (engine) {
     engine->close_context(point);
     engine->close_context(collective);
+    if (channels_open) engine->close_context(context_sibling(point, ContextKind::channels));
     if (creation_open) engine->close_context(context_sibling(point, ContextKind::creation));
   }
   release(info);

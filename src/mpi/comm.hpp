@@ -35,6 +35,7 @@ struct Comm : Object {
   Context point{};
   Context collective{};
   engine::Engine* engine = nullptr;  // where the contexts are open; null: not yet (MPI_Comm_idup in progress)
+  bool channels_open = false;  // the context in which partitioned communication names its channels
   bool creation_open = false;
   Errhandler* errhandler = nullptr;  // one reference
   Info* info = nullptr;

@@ -43,6 +43,8 @@ enum class BootstrapKind : std::uint32_t {
                     //   needed any more; their memory may be given back
   determined,       // rank tells agent: empty: events were written that the holder has not been given yet (level `node`)
   note,             // rank tells agent: text, printed once by the launcher on stderr as "holdfast: rank R: text"
+  get_past,         // a rank's recorder -> agent, on a connection of its own: PastName (wire/recorder.hpp); answered by past, absent or refused
+  past,             // agent -> recorder: PastInfo (fds: one, read-only)
 };
 
 struct Hello {

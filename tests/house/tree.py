@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 # Bottom-up: a directory may include only what stands above it in this list, and itself. core/* are layers side by side.
-LAYERS = ["base", "wire", "os", "segment", "rail", "core", "engine", "mpi", "abi", "amt", "daemon", "tools", "sim"]
+LAYERS = ["base", "wire", "os", "segment", "rail", "core", "recorder", "engine", "mpi", "abi", "amt", "daemon", "tools", "sim"]
 
 # Cores know no rail, file or process: of the layers below them they see only these ...
 CORE_MAY_INCLUDE = {"base", "wire"}

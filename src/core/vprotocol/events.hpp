@@ -1,5 +1,5 @@
 // The determinants of one rank and their encoding in the event log (paper 000, III.A and IV.A; docs/events.md).
-// Encoded: EventHead, then `count` int32 indices for deliveries, padded to 16 bytes.
+// Encoded: EventHead, then what is recorded: for deliveries `count` int32 indices, for libc_bytes `count` bytes, padded to 16.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -15,11 +15,18 @@ enum class EventKind : std::uint32_t {
   delivery,   // key: test clock; indices: what the test found complete, in the order returned
   time,       // key: bits of the double that MPI_Wtime returned
   cancel,     // key: request number; value: 1 cancelled, 0 not
+  // Of the C library, written and replayed by the recorder (src/recorder), not by MPI calls:
+  clock,       // key: ns; value: clock << clock_shift | reads before it that have no event
+  libc_value,  // key: what a call returned; value: the call (recorder/recording.hpp)
+  libc_bytes,  // key: the call; value: number of bytes, which follow
+  file,        // key: of its name; value: what is done to it. Its size and the time of its last change follow (docs/recorder.md)
 };
+
+constexpr bool is_of_libc(EventKind kind) { return kind >= EventKind::clock && kind <= EventKind::file; }
 
 struct EventHead {
   EventKind kind{};
-  std::uint32_t count = 0;  // delivery: number of indices; others: the value
+  std::uint32_t count = 0;  // delivery: number of indices; libc_bytes: of bytes; others: the value
   std::uint64_t key = 0;
 };
 static_assert(sizeof(EventHead) == 16);
@@ -27,8 +34,11 @@ static_assert(sizeof(EventHead) == 16);
 inline constexpr std::uint32_t delivery_indices_max = 1u << 28;
 
 constexpr std::uint64_t encoded_bytes(const EventHead& head) {
-  return head.kind == EventKind::delivery ? sizeof(EventHead) + (std::uint64_t{head.count} * 4 + 15) / 16 * 16
-                                          : sizeof(EventHead);
+  std::uint64_t more = 0;
+  if (head.kind == EventKind::delivery) more = std::uint64_t{head.count} * 4;
+  if (head.kind == EventKind::libc_bytes) more = head.count;
+  if (head.kind == EventKind::file) more = 16;
+  return sizeof(EventHead) + (more + 15) / 16 * 16;
 }
 
 // How much of these bytes, the beginning of an event stream, are whole events.

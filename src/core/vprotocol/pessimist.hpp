@@ -54,6 +54,8 @@ class Pessimist {
   std::span<const std::byte> events() const { return encoded_; }
   void events_taken() { encoded_.clear(); }
   std::uint64_t event_count() const { return event_count_; }
+  // An event of the C library, which the engine stores itself.
+  void on_libc_event() { ++event_count_, gate_.on_event(); }
   Gate& gate() { return gate_; }
 
   // True once, when the last determinant has been consumed: held receives must be released.

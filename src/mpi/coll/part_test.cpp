@@ -64,8 +64,8 @@ TEST(Scratch, KeepsBlocksForReuse) {
 
 TEST(ContextName, IsUniqueAndReadable) {
   EXPECT_EQ(world_context(ContextKind::point), Context{0});
-  EXPECT_EQ(created_context(Rank{4}, 3, ContextKind::point), Context{0x1000000014});  // docs/contexts.md
-  EXPECT_EQ(context_sibling(Context{0x1000000014}, ContextKind::creation), Context{0x1000000016});
+  EXPECT_EQ(created_context(Rank{4}, 3, ContextKind::point), Context{0x1000000028});  // docs/contexts.md
+  EXPECT_EQ(context_sibling(Context{0x1000000028}, ContextKind::creation), Context{0x100000002a});
   EXPECT_NE(self_context(Rank{0}, ContextKind::point), world_context(ContextKind::point));
   EXPECT_NE(self_context(Rank{1}, ContextKind::point), self_context(Rank{0}, ContextKind::point));
   const Context last = created_context(Rank{context_creator_max}, context_creations_max - 1, ContextKind::collective);

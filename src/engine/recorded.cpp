@@ -1,0 +1,47 @@
+// Events of the C library: the recorder of the process (src/recorder) has them stored here, in the rank's event stream.
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "engine/engine_impl.hpp"
+
+namespace hf::engine {
+namespace {
+
+// In this library, wherever it was loaded.
+void marker_of_the_library() {}
+
+}  // namespace
+
+// Before anything in MPI_Init calls what is recorded. Without a recorder (protocol `none`, --record-libc no) there is nothing to do.
+void EngineImpl::begin_recording() {
+  recorder_ = static_cast<const wire::RecorderLink*>(::dlsym(RTLD_DEFAULT, wire::recorder_symbol));
+  if (!recorder_ || recorder_->version != wire::recorder_version) {
+    recorder_ = nullptr;
+  } else if (!recorder_->begin(reinterpret_cast<const void*>(&marker_of_the_library))) {
+    abort(1, "the recorder could not ask the agent for what was recorded before: see docs/recorder.md, or say --record-libc no");
+  }
+}
+
+Result<> EngineImpl::attach_recorder() {
+  if (!recorder_) return {};
+  auto append = [](void* self, const void* event, std::size_t bytes) {
+    static_cast<EngineImpl*>(self)->store_libc_event(Bytes(static_cast<const std::byte*>(event), bytes));
+  };
+  if (recorder_->attach(append, this, &control.header().clock_reads)) return {};
+  return fail(Lost::job, "the program has read more clocks and random numbers before MPI_Init than are kept (16 MiB): --record-libc no "
+                         "leaves them alone");
+}
+
+// As store_events, but that nobody is asked to take it before a frame depends on it: a program may read a clock very often.
+void EngineImpl::store_libc_event(Bytes event) {
+  while (!log_->reserve_raw(job.rank_count, event.size())) make_room();
+  log_->append_raw(job.rank_count, event);
+  log_->publish(job.rank_count);
+  if (node_level_) keep_recent(event);
+  protocol.on_libc_event();
+  counters().determinants = protocol.event_count();
+  if (node_level_) libc_events_wait_ = true;
+  else protocol.gate().on_stable(protocol.gate().events());
+}
+
+}  // namespace hf::engine

@@ -1,0 +1,103 @@
+// Clocks. Calls that give another's value, as time() that of the real-time clock, are recorded as reads of that one.
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/times.h>
+#include <time.h>
+
+#include "recorder/process.hpp"
+
+namespace hf::recorder {
+namespace {
+
+constexpr std::uint64_t second_ns = 1000000000;
+
+int (*next_clock_gettime)(clockid_t, timespec*);
+int (*next_gettimeofday)(timeval*, void*);
+time_t (*next_time)(time_t*);
+int (*next_timespec_get)(timespec*, int);
+clock_t (*next_clock)();
+clock_t (*next_times)(tms*);
+int (*next_getrusage)(int, rusage*);
+
+std::uint64_t read_system(std::uint32_t clock) {
+  timespec t{};
+  next(next_clock_gettime, "clock_gettime")(static_cast<clockid_t>(clock), &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * second_ns + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+std::uint64_t read_clock(std::uint32_t clock) {
+  std::uint64_t ns = 0;
+  if (!process.recording.replay_clock(clock, ns)) ns = process.recording.record_clock(clock, read_system(clock));
+  process.publish_reads();
+  return ns;
+}
+
+// What a call wrote, if it succeeded: the same number of bytes each time.
+template <class Value>
+void read_bytes(Call call, Value* value) {
+  std::size_t bytes = sizeof *value;
+  if (!process.recording.replay_bytes(call, value, bytes)) process.recording.record_bytes(call, value, bytes);
+}
+
+}  // namespace
+}  // namespace hf::recorder
+
+using namespace hf::recorder;
+
+HOLDFAST_REPLACES int clock_gettime(clockid_t clock, timespec* t) noexcept {
+  const auto number = static_cast<std::uint32_t>(clock);
+  if (number >= clock_count || !process.records(__builtin_return_address(0))) {
+    return next(next_clock_gettime, "clock_gettime")(clock, t);
+  }
+  const std::uint64_t ns = read_clock(number);
+  t->tv_sec = static_cast<time_t>(ns / second_ns);
+  t->tv_nsec = static_cast<long>(ns % second_ns);
+  return 0;
+}
+
+HOLDFAST_REPLACES int gettimeofday(timeval* t, void* zone) noexcept {
+  if (zone || !process.records(__builtin_return_address(0))) return next(next_gettimeofday, "gettimeofday")(t, zone);
+  const std::uint64_t ns = read_clock(CLOCK_REALTIME);
+  t->tv_sec = static_cast<time_t>(ns / second_ns);
+  t->tv_usec = static_cast<suseconds_t>(ns % second_ns / 1000);
+  return 0;
+}
+
+HOLDFAST_REPLACES time_t time(time_t* t) noexcept {
+  if (!process.records(__builtin_return_address(0))) return next(next_time, "time")(t);
+  const auto seconds = static_cast<time_t>(read_clock(CLOCK_REALTIME) / second_ns);
+  if (t) *t = seconds;
+  return seconds;
+}
+
+HOLDFAST_REPLACES int timespec_get(timespec* t, int base) noexcept {
+  if (base != TIME_UTC || !process.records(__builtin_return_address(0))) return next(next_timespec_get, "timespec_get")(t, base);
+  const std::uint64_t ns = read_clock(CLOCK_REALTIME);
+  t->tv_sec = static_cast<time_t>(ns / second_ns);
+  t->tv_nsec = static_cast<long>(ns % second_ns);
+  return base;
+}
+
+HOLDFAST_REPLACES clock_t clock() noexcept {
+  if (!process.records(__builtin_return_address(0))) return next(next_clock, "clock")();
+  return static_cast<clock_t>(read_clock(CLOCK_PROCESS_CPUTIME_ID) / (second_ns / CLOCKS_PER_SEC));
+}
+
+HOLDFAST_REPLACES clock_t times(tms* t) noexcept {
+  tms own;
+  struct {
+    clock_t ticks;
+    tms used;
+  } both{next(next_times, "times")(t ? t : &own), t ? *t : own};
+  if (both.ticks == static_cast<clock_t>(-1) || !process.records(__builtin_return_address(0))) return both.ticks;
+  read_bytes(Call::process_times, &both);
+  if (t) *t = both.used;
+  return both.ticks;
+}
+
+HOLDFAST_REPLACES int getrusage(int whose, rusage* usage) noexcept {
+  const int result = next(next_getrusage, "getrusage")(whose, usage);
+  if (result == 0 && process.records(__builtin_return_address(0))) read_bytes(Call::usage, usage);
+  return result;
+}

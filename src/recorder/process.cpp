@@ -1,0 +1,230 @@
+#include "recorder/process.hpp"
+
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "wire/bootstrap.hpp"
+#include "wire/recorder.hpp"
+
+namespace hf::recorder {
+
+constexpr Process::Process() : recording({append_event, diverged}), published_reads_(&unpublished_reads_) {}
+
+constinit Process process;
+
+void child_of_fork() { process.stop(); }
+
+namespace {
+
+constexpr std::size_t kept_max = 16 << 20;  // events from before MPI_Init
+
+struct Range {
+  const void* inside;
+  std::uintptr_t begin = 0, end = 0;
+};
+
+// The extent of the loaded object that contains `inside`.
+int find_range(dl_phdr_info* info, std::size_t, void* data) {
+  auto& range = *static_cast<Range*>(data);
+  const auto inside = reinterpret_cast<std::uintptr_t>(range.inside);
+  std::uintptr_t begin = UINTPTR_MAX, end = 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = info->dlpi_phdr[i];
+    if (part.p_type != PT_LOAD) continue;
+    const std::uintptr_t at = info->dlpi_addr + part.p_vaddr;
+    if (at < begin) begin = at;
+    if (at + part.p_memsz > end) end = at + part.p_memsz;
+  }
+  if (inside < begin || inside >= end) return 0;
+  range.begin = begin;
+  range.end = end;
+  return 1;
+}
+
+int connect_to(const char* name) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::size_t length = strlen(name);
+  if (length + 1 > sizeof address.sun_path) return -1;
+  memcpy(address.sun_path + 1, name, length);
+  const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+  if (::connect(fd, reinterpret_cast<sockaddr*>(&address), size) == 0) return fd;
+  ::close(fd);
+  return -1;
+}
+
+// One question, one answer: its kind, with the descriptor that came along, -1 without one.
+wire::BootstrapKind ask(int socket, std::int32_t rank, wire::PastInfo& info, int& file) {
+  struct {
+    wire::BootstrapKind kind = wire::BootstrapKind::get_past;
+    wire::PastName name;
+  } question;
+  question.name.rank = rank;
+  std::byte answer[sizeof(wire::BootstrapKind) + sizeof(wire::PastInfo)];
+  if (::send(socket, &question, sizeof question, MSG_NOSIGNAL) != sizeof question) return wire::BootstrapKind::refused;
+  iovec piece{answer, sizeof answer};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t got;
+  do got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  while (got < 0 && errno == EINTR);
+  if (cmsghdr* c = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr; c && c->cmsg_type == SCM_RIGHTS) memcpy(&file, CMSG_DATA(c), sizeof file);
+  wire::BootstrapKind kind;
+  if (got < static_cast<ssize_t>(sizeof kind)) return wire::BootstrapKind::refused;
+  memcpy(&kind, answer, sizeof kind);
+  if (kind != wire::BootstrapKind::past) return kind;
+  if (got != sizeof answer || file < 0) return wire::BootstrapKind::refused;
+  memcpy(&info, answer + sizeof kind, sizeof info);
+  return kind;
+}
+
+// What this process runs: the wrapper of a rank, and what it starts, are not the rank, though they have its environment.
+std::uint64_t hash_of_program() {
+  std::uint64_t hash = 14695981039346656037u;
+  char bytes[4096];
+  auto add = [&](long n) {
+    for (long i = 0; i < n; ++i) hash = (hash ^ static_cast<unsigned char>(bytes[i])) * 1099511628211u;
+  };
+  add(::readlink("/proc/self/exe", bytes, sizeof bytes));
+  const long fd = ::syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  for (long n; fd >= 0 && (n = ::syscall(SYS_read, fd, bytes, sizeof bytes)) > 0;) add(n);
+  if (fd >= 0) ::syscall(SYS_close, fd);
+  return hash;
+}
+
+}  // namespace
+
+// At the first call of a function that is recorded.
+bool Process::start() {
+  const int before = errno;
+  state_ = State::off;  // not for what is called here
+  const char* agent = ::getenv(wire::env_agent);
+  const char* rank = ::getenv(wire::env_rank);
+  if (agent && *agent && rank && ask_for_past(agent, atoi(rank)) && is_rank()) {
+    thread_ = __builtin_thread_pointer();
+    ::pthread_atfork(nullptr, nullptr, child_of_fork);
+    state_ = State::on;
+  }
+  errno = before;
+  return state_ == State::on;
+}
+
+bool Process::ask_for_past(const char* agent, std::int32_t rank) {
+  const int socket = connect_to(agent);
+  if (socket < 0) return false;
+  wire::PastInfo info;
+  int file = -1;
+  const wire::BootstrapKind kind = ask(socket, rank, info, file);
+  bool known = kind == wire::BootstrapKind::absent;
+  if (kind == wire::BootstrapKind::past) {
+    void* memory = info.bytes == 0 ? nullptr : ::mmap(nullptr, info.bytes, PROT_READ, MAP_PRIVATE, file, 0);
+    known = memory != MAP_FAILED;
+    if (known) recording.load(static_cast<const std::byte*>(memory), info.bytes, info.clock_reads);
+  }
+  if (file >= 0) ::close(file);
+  ::close(socket);
+  return known;
+}
+
+// The predecessors, if they came so far, ran the same.
+bool Process::is_rank() {
+  std::uint64_t recorded = 0;
+  program_ = hash_of_program();
+  program_is_recorded_ = recording.replay_value(Call::program, recorded);
+  return !program_is_recorded_ || recorded == program_;
+}
+
+// In a child of this process, which is no rank.
+void Process::stop() { state_ = State::off; }
+
+void Process::append_event(const void* event, std::size_t bytes) {
+  if (!process.append_) return process.keep(event, bytes);
+  if (!process.program_is_recorded_) {
+    process.program_is_recorded_ = true;
+    process.recording.record_value(Call::program, process.program_);  // comes back here
+  }
+  process.append_(process.append_self_, event, bytes);
+}
+
+void Process::keep(const void* event, std::size_t bytes) {
+  if (too_many_ || kept_bytes_ + bytes > kept_max) {
+    too_many_ = true;
+    return;
+  }
+  if (kept_bytes_ + bytes > kept_room_) {
+    const std::size_t room = kept_room_ == 0 ? 64 << 10 : 2 * kept_room_;
+    void* memory = kept_room_ == 0 ? ::mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                                   : ::mremap(kept_, kept_room_, room, MREMAP_MAYMOVE);
+    if (memory == MAP_FAILED) {
+      too_many_ = true;
+      return;
+    }
+    kept_ = static_cast<std::byte*>(memory);
+    kept_room_ = room;
+  }
+  memcpy(kept_ + kept_bytes_, event, bytes);
+  kept_bytes_ += bytes;
+}
+
+bool Process::begin(const void* inside) {
+  if (state_ == State::unknown) start();
+  if (state_ != State::on) return false;
+  Range range{inside};
+  ::dl_iterate_phdr(find_range, &range);
+  library_begin_ = range.begin;
+  library_bytes_ = range.end - range.begin;
+  thread_ = __builtin_thread_pointer();
+  return true;
+}
+
+bool Process::attach(Append append, void* self, std::uint64_t* clock_reads) {
+  if (too_many_) return false;
+  append_ = append;
+  append_self_ = self;
+  for (std::size_t at = 0; at < kept_bytes_;) {
+    EventHead head;
+    memcpy(&head, kept_ + at, sizeof head);
+    append_event(kept_ + at, core::vprotocol::encoded_bytes(head));
+    at += core::vprotocol::encoded_bytes(head);
+  }
+  if (kept_) ::munmap(kept_, kept_room_);
+  kept_ = nullptr;
+  published_reads_ = clock_reads;
+  publish_reads();
+  return true;
+}
+
+void Process::diverged(const char* what) {
+  ::fprintf(stderr,
+            "holdfast: the replay differs from the run before: %s than in the run before. What the program does depends on something that "
+            "is not recorded (docs/recorder.md); --record-libc no leaves the C library alone\n",
+            what);
+  ::_exit(1);
+}
+
+}  // namespace hf::recorder
+
+extern "C" [[gnu::visibility("default")]] const hf::wire::RecorderLink holdfast_recorder = {
+    hf::wire::recorder_version,
+    [](const void* inside) { return hf::recorder::process.begin(inside); },
+    [](void (*append)(void*, const void*, std::size_t), void* self, std::uint64_t* reads) {
+      return hf::recorder::process.attach(append, self, reads);
+    },
+    [] { hf::recorder::process.recording.flush_clock(); },
+};

@@ -1,0 +1,92 @@
+// The recorder of this process: whether a call is to be recorded, and where events go. There is one, made by nobody: the C library
+// is called before any constructor has run.
+//
+// Recorded is what the program itself calls in its main thread, or the one that calls MPI_Init, outside of signal handlers: how often
+// other threads and handlers call differs from run to run.
+#pragma once
+#include <dlfcn.h>
+#include <errno.h>
+
+#include "recorder/recording.hpp"
+
+namespace hf::recorder {
+
+class Process {
+ public:
+  constexpr Process();
+
+  // `caller`: the return address of the function that was called.
+  [[gnu::always_inline]] bool records(const void* caller) {
+    if (state_ != State::on) [[unlikely]] {
+      if (state_ == State::off || !start()) return false;
+    }
+    const auto at = reinterpret_cast<std::uintptr_t>(caller);
+    return at - library_begin_ >= library_bytes_ && thread_ == __builtin_thread_pointer() && (!handler_ || !inside_handler());
+  }
+  // It records, or will.
+  bool may_record() const { return state_ != State::off; }
+  // What is recorded in a call comes after what it stores: the reads of a clock that have no event.
+  void publish_reads() { __atomic_store_n(published_reads_, recording.clock_reads(), __ATOMIC_RELEASE); }
+
+  // `frame`: of the function that calls the handler. Returns what leave_handler is to be given.
+  const void* enter_handler(const void* frame) {
+    const void* before = handler_;
+    handler_ = frame;
+    return before;
+  }
+  void leave_handler(const void* before) { handler_ = before; }
+  bool on_recorded_thread() const { return thread_ == __builtin_thread_pointer(); }
+
+  // wire::RecorderLink
+  bool begin(const void* inside);
+  using Append = void (*)(void* self, const void* event, std::size_t bytes);
+  bool attach(Append append, void* self, std::uint64_t* clock_reads);
+
+  Recording recording;
+
+ private:
+  enum class State : std::uint8_t { unknown, on, off };
+  bool start();
+  // A handler may have been left by siglongjmp.
+  bool inside_handler() {
+    if (__builtin_frame_address(0) < handler_) return true;
+    handler_ = nullptr;
+    return false;
+  }
+  void stop();
+  bool is_rank();
+  bool ask_for_past(const char* agent, std::int32_t rank);
+  void keep(const void* event, std::size_t bytes);
+  static void append_event(const void* event, std::size_t bytes);
+  [[noreturn]] static void diverged(const char* what);
+  friend void child_of_fork();
+
+  State state_ = State::unknown;
+  const void* handler_ = nullptr;  // the frame below which a signal handler runs
+  const void* thread_ = nullptr;
+  std::uintptr_t library_begin_ = 0, library_bytes_ = 0;  // calls from there are the MPI library's own
+  Append append_ = nullptr;
+  void* append_self_ = nullptr;
+  std::uint64_t unpublished_reads_ = 0;
+  std::uint64_t* published_reads_;
+  // Events from before MPI_Init.
+  std::byte* kept_ = nullptr;
+  std::size_t kept_bytes_ = 0, kept_room_ = 0;
+  bool too_many_ = false;
+  std::uint64_t program_ = 0;  // what this process runs
+  bool program_is_recorded_ = false;
+};
+
+extern Process process;
+
+// The function that a name would call without the recorder.
+template <class Function>
+Function* next(Function*& cached, const char* name) {
+  if (!cached) [[unlikely]] cached = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+  return cached;
+}
+
+}  // namespace hf::recorder
+
+// To be seen, and to be found in place of the C library's.
+#define HOLDFAST_REPLACES extern "C" [[gnu::visibility("default")]]

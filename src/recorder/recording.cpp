@@ -1,0 +1,174 @@
+#include "recorder/recording.hpp"
+
+#include <string.h>
+#include <time.h>
+
+namespace hf::recorder {
+namespace {
+
+// A program that reads one clock over and over, as to wait for a time, gets an event a microsecond: in between the clock goes on by one
+// nanosecond a read, which follows from the number of reads.
+constexpr std::uint64_t spin_step_ns = 1000;
+constexpr unsigned spin_reads = 64;  // from so many rapid reads in a row on
+
+bool is_coarse(std::uint32_t clock) { return clock == CLOCK_REALTIME_COARSE || clock == CLOCK_MONOTONIC_COARSE; }
+bool is_cpu_time(std::uint32_t clock) { return clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID; }
+std::uint64_t step_of(std::uint32_t clock) { return is_coarse(clock) ? 0 : 1; }
+
+}  // namespace
+
+void Recording::load(const std::byte* past, std::size_t bytes, std::uint64_t clock_reads) {
+  begin_ = past;
+  end_ = past + bytes;
+  clocks_.at = others_.at = past;
+  past_reads_ = clock_reads;
+  clocks_over_ = false;
+}
+
+// The next event of its half of the past is at hand.
+bool Recording::look(Cursor& cursor, bool clocks) {
+  while (!cursor.body && end_ && static_cast<std::size_t>(end_ - cursor.at) >= sizeof(EventHead)) {
+    memcpy(&cursor.head, cursor.at, sizeof(EventHead));
+    const std::uint64_t bytes = core::vprotocol::encoded_bytes(cursor.head);
+    if (bytes > static_cast<std::uint64_t>(end_ - cursor.at)) owner_.diverged("the record of the run before is damaged");
+    const bool wanted = clocks ? cursor.head.kind == EventKind::clock
+                               : cursor.head.kind == EventKind::libc_value || cursor.head.kind == EventKind::libc_bytes;
+    if (wanted) cursor.body = cursor.at + sizeof(EventHead);
+    cursor.at += bytes;
+  }
+  return cursor.body != nullptr;
+}
+
+std::uint64_t Recording::next_unlogged(std::uint32_t clock) {
+  if (clock != last_clock_) owner_.diverged("another clock is read");
+  ++reads_;
+  return last_[clock] += step_of(clock);
+}
+
+bool Recording::replay_recorded_clock(std::uint32_t clock, std::uint64_t& ns) {
+  for (;;) {
+    const bool fresh = !clocks_.body;
+    if (!look(clocks_, true)) break;
+    if (fresh) unlogged_left_ = clocks_.head.count & reads_mask;
+    if (unlogged_left_ > 0) {
+      --unlogged_left_;
+      ns = next_unlogged(clock);
+      return true;
+    }
+    clocks_.body = nullptr;
+    const std::uint32_t recorded = clocks_.head.count >> clock_shift;
+    if (recorded == clock_marker) continue;
+    if (recorded != clock) owner_.diverged("another clock is read");
+    last_clock_ = clock;
+    ns = last_[clock] = clocks_.head.key;
+    ++reads_;
+    return true;
+  }
+  if (reads_ < past_reads_) {
+    ++unlogged_;  // the next event, of this incarnation, tells of them
+    ns = next_unlogged(clock);
+    return true;
+  }
+  clocks_over_ = true;
+  return false;
+}
+
+std::uint64_t Recording::record_clock(std::uint32_t clock, std::uint64_t ns) {
+  ++reads_;
+  if (!looked_at_[clock]) {
+    // That of another host, or of a new process's processor time, may be behind.
+    looked_at_[clock] = true;
+    if (ns < last_[clock]) offset_[clock] = static_cast<std::int64_t>(last_[clock] - ns);
+  }
+  ns += static_cast<std::uint64_t>(offset_[clock]);
+  const bool soon = clock == last_clock_ && ns - last_read_ < spin_step_ns;
+  rapid_ = soon ? rapid_ + 1 : 0;
+  last_read_ = ns;
+  const bool near = is_coarse(clock) ? ns == logged_ : ns - logged_ < spin_step_ns;
+  if (rapid_ > spin_reads && near && !is_cpu_time(clock) && unlogged_ < reads_mask) {
+    ++unlogged_;
+    return last_[clock] += step_of(clock);
+  }
+#ifndef HOLDFAST_MUTATE_DROP_CLOCK
+  const EventHead event{EventKind::clock, clock << clock_shift | unlogged_, ns};
+  owner_.append(&event, sizeof event);
+#endif
+  unlogged_ = 0;
+  last_clock_ = clock;
+  return logged_ = last_[clock] = ns;
+}
+
+void Recording::flush_clock() {
+  if (unlogged_ == 0) return;
+  const EventHead event{EventKind::clock, clock_marker << clock_shift | unlogged_, 0};
+  unlogged_ = 0;
+  owner_.append(&event, sizeof event);
+}
+
+bool Recording::replay_value(Call call, std::uint64_t& value) {
+  if (!look(others_, false)) return false;
+  if (others_.head.kind != EventKind::libc_value || others_.head.count != static_cast<std::uint32_t>(call)) {
+    owner_.diverged("another function of the C library is called");
+  }
+  value = others_.head.key;
+  others_.body = nullptr;
+  return true;
+}
+
+bool Recording::replay_file(FileStep step, std::uint64_t name, unsigned occurrence, FileState& state) const {
+  EventHead head;
+  for (const std::byte* at = begin_; at && static_cast<std::size_t>(end_ - at) >= sizeof head + sizeof state;) {
+    memcpy(&head, at, sizeof head);
+    const std::uint64_t bytes = core::vprotocol::encoded_bytes(head);
+    if (head.kind != EventKind::file || bytes > static_cast<std::uint64_t>(end_ - at)) return false;
+    if (head.key == name && head.count == static_cast<std::uint32_t>(step) && occurrence-- == 0) {
+      memcpy(&state, at + sizeof head, sizeof state);
+      return true;
+    }
+    at += bytes;
+  }
+  return false;
+}
+
+void Recording::record_file(FileStep step, std::uint64_t name, FileState state) {
+#ifndef HOLDFAST_MUTATE_DROP_FILE
+  struct {
+    EventHead head;
+    FileState state;
+  } event{{EventKind::file, static_cast<std::uint32_t>(step), name}, state};
+  owner_.append(&event, sizeof event);
+#endif
+}
+
+void Recording::record_value(Call call, std::uint64_t value) {
+#ifndef HOLDFAST_MUTATE_DROP_LIBC_VALUE
+  const EventHead event{EventKind::libc_value, static_cast<std::uint32_t>(call), value};
+  owner_.append(&event, sizeof event);
+#endif
+}
+
+bool Recording::replay_bytes(Call call, void* to, std::size_t& bytes) {
+  if (!look(others_, false)) return false;
+  const bool same = others_.head.kind == EventKind::libc_bytes && others_.head.key == static_cast<std::uint64_t>(call);
+  if (!same || others_.head.count > bytes) owner_.diverged("another function of the C library is called");
+  bytes = others_.head.count;
+  memcpy(to, others_.body, bytes);
+  others_.body = nullptr;
+  return true;
+}
+
+void Recording::record_bytes(Call call, const void* from, std::size_t bytes) {
+#ifndef HOLDFAST_MUTATE_DROP_LIBC_BYTES
+  struct {
+    EventHead head;
+    std::byte body[bytes_max];
+  } event;
+  event.head = {EventKind::libc_bytes, static_cast<std::uint32_t>(bytes), static_cast<std::uint64_t>(call)};
+  memcpy(event.body, from, bytes);
+  const std::uint64_t whole = core::vprotocol::encoded_bytes(event.head);
+  memset(event.body + bytes, 0, whole - sizeof(EventHead) - bytes);
+  owner_.append(&event, whole);
+#endif
+}
+
+}  // namespace hf::recorder

@@ -1,0 +1,84 @@
+// What a program learns from the C library and would learn otherwise a second time: recorded as events of its rank, and given again to the
+// rank's next incarnation (docs/recorder.md). Pure; one thread; no memory of its own but for clocks.
+//
+// Each kind of call asks the past first (replay_*), and records what it got from the system only when that has nothing (record_*).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "core/vprotocol/events.hpp"
+
+namespace hf::recorder {
+
+using core::vprotocol::EventHead;
+using core::vprotocol::EventKind;
+
+// What a libc_value or libc_bytes event was recorded for. The numbers are part of the log's format.
+enum class Call : std::uint32_t { process_id = 1, parent_id, usage, process_times, random_bytes, random_device, program };
+
+inline constexpr std::uint32_t clock_count = 12;  // CLOCK_REALTIME to CLOCK_TAI
+inline constexpr std::uint32_t clock_shift = 28, clock_marker = 15;  // a marker has no value: it tells of reads without an event
+inline constexpr std::uint32_t reads_mask = (1u << clock_shift) - 1;
+
+// What is done to a file: begun before it is done, failed once it is known not to have been.
+enum class FileStep : std::uint32_t { used = 1, made, removed, renamed, directory_made, directory_removed, failed = 64 };
+struct FileState {
+  std::int64_t bytes = -1;  // -1: it is not there
+  std::int64_t changed_ns = 0;
+};
+
+class Recording {
+ public:
+  struct Owner {
+    void (*append)(const void* event, std::size_t bytes);  // it is stored when this returns
+    void (*diverged)(const char* what);                    // the calls differ from those of the run before; does not return
+  };
+  explicit constexpr Recording(Owner owner) : owner_(owner) {}
+
+  // The events of the predecessors, those of files first; kept by the caller. `clock_reads`: what they are known to have made.
+  void load(const std::byte* past, std::size_t bytes, std::uint64_t clock_reads);
+
+  bool replay_clock(std::uint32_t clock, std::uint64_t& ns) { return !clocks_over_ && replay_recorded_clock(clock, ns); }
+  std::uint64_t record_clock(std::uint32_t clock, std::uint64_t ns);
+  std::uint64_t clock_reads() const { return reads_; }
+  void flush_clock();  // appends an event for the reads that have none
+
+  bool replay_value(Call call, std::uint64_t& value);
+  void record_value(Call call, std::uint64_t value);
+  bool replay_bytes(Call call, void* to, std::size_t& bytes);  // in: room, out: how many
+  static constexpr std::size_t bytes_max = 4096;  // of one event; a multiple of 16
+  void record_bytes(Call call, const void* from, std::size_t bytes);
+
+  // The n-th of these steps with a file of that name, from 0. Not in the order of the others: whether a program opens a file may depend on
+  // what the run before has left there.
+  bool replay_file(FileStep step, std::uint64_t name, unsigned occurrence, FileState& state) const;
+  void record_file(FileStep step, std::uint64_t name, FileState state);
+
+ private:
+  struct Cursor {
+    const std::byte* at = nullptr;
+    EventHead head;
+    const std::byte* body = nullptr;  // null: no event is at hand
+  };
+  bool replay_recorded_clock(std::uint32_t clock, std::uint64_t& ns);
+  std::uint64_t next_unlogged(std::uint32_t clock);
+  bool look(Cursor& cursor, bool clocks);
+
+  Owner owner_;
+  const std::byte *begin_ = nullptr, *end_ = nullptr;  // the past
+  Cursor clocks_, others_;
+  bool clocks_over_ = true;
+  std::uint32_t unlogged_left_ = 0;  // reads before the event at hand
+  std::uint64_t past_reads_ = 0, reads_ = 0;
+
+  std::uint64_t last_[clock_count] = {};  // what each clock said last, here
+  std::int64_t offset_[clock_count] = {};
+  bool looked_at_[clock_count] = {};  // by record_clock
+  std::uint32_t last_clock_ = clock_marker;
+  std::uint64_t logged_ = 0;     // the last value with an event
+  std::uint64_t last_read_ = 0;  // by the system's clock
+  unsigned rapid_ = 0;           // reads in a row, each soon after the one before
+  std::uint32_t unlogged_ = 0;   // reads since the last event of a clock
+};
+
+}  // namespace hf::recorder

@@ -1,0 +1,164 @@
+#include "recorder/recording.hpp"
+
+#include <gtest/gtest.h>
+#include <time.h>
+
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+namespace hf::recorder {
+namespace {
+
+std::vector<std::byte> written;
+
+void append(const void* event, std::size_t bytes) {
+  const auto* from = static_cast<const std::byte*>(event);
+  written.insert(written.end(), from, from + bytes);
+}
+void diverged(const char* what) { throw std::runtime_error(what); }
+
+// What the incarnations of a rank leave: their events, and how many clock reads they are known to have made.
+struct Past {
+  std::vector<std::byte> events;
+  std::uint64_t reads = 0;
+};
+
+class Rank : public ::testing::Test {
+ protected:
+  void SetUp() override { written.clear(); }
+
+  static Recording next(const Past& past) {
+    Recording recording({append, diverged});
+    recording.load(past.events.data(), past.events.size(), past.reads);
+    return recording;
+  }
+  static std::uint64_t read(Recording& recording, std::uint32_t clock, std::uint64_t now) {
+    std::uint64_t ns = 0;
+    return recording.replay_clock(clock, ns) ? ns : recording.record_clock(clock, now);
+  }
+  static void end(Past& past, const Recording& recording) {
+    past.events.insert(past.events.end(), written.begin(), written.end());
+    past.reads = std::max(past.reads, recording.clock_reads());
+    written.clear();
+  }
+};
+
+constexpr std::uint32_t mono = CLOCK_MONOTONIC, real = CLOCK_REALTIME;
+
+TEST_F(Rank, ReadsTheSameAgainAndGoesOn) {
+  Past past;
+  Recording first = next(past);
+  EXPECT_EQ(read(first, mono, 100), 100u);
+  EXPECT_EQ(read(first, real, 5000), 5000u);
+  EXPECT_EQ(read(first, mono, 2000), 2000u);
+  end(past, first);
+  EXPECT_EQ(past.events.size(), 48u);
+  Recording second = next(past);
+  EXPECT_EQ(read(second, mono, 9000), 100u);
+  EXPECT_EQ(read(second, real, 9001), 5000u);
+  EXPECT_EQ(read(second, mono, 9002), 2000u);
+  EXPECT_TRUE(written.empty());
+  EXPECT_EQ(read(second, mono, 9003), 9003u);
+}
+
+// Reads by which a program waits for a time have an event a microsecond, and are the same in every incarnation, wherever one died.
+TEST_F(Rank, WaitingByAClockIsCheapAndRepeats) {
+  Past past;
+  std::vector<std::uint64_t> seen;
+  constexpr std::size_t reads = 5000;
+  for (std::size_t dies_after : {std::size_t{70}, std::size_t{500}, std::size_t{501}, std::size_t{1777}, reads}) {
+    Recording recording = next(past);
+    for (std::size_t i = 0; i < dies_after; ++i) {
+      const std::uint64_t value = read(recording, mono, 1000000 * (past.reads + 1) + 25 * i);
+      if (i == seen.size()) seen.push_back(value);
+      ASSERT_EQ(value, seen[i]) << i;
+      ASSERT_TRUE(i == 0 || seen[i] > seen[i - 1]) << i;
+    }
+    end(past, recording);
+  }
+  EXPECT_LT(past.events.size() / sizeof(EventHead), reads / 10);
+}
+
+TEST_F(Rank, ReadsWithoutAnEventAreToldByAFlush) {
+  Past past;
+  Recording first = next(past);
+  std::vector<std::uint64_t> seen;
+  for (std::uint64_t i = 0; i < 100; ++i) seen.push_back(read(first, mono, 10000 + 10 * i));
+  first.flush_clock();
+  const std::size_t flushed = written.size();
+  first.flush_clock();
+  EXPECT_EQ(written.size(), flushed);
+  end(past, first);
+  past.reads = 0;  // lost with the node
+  Recording second = next(past);
+  for (std::uint64_t value : seen) EXPECT_EQ(read(second, mono, 1), value);
+}
+
+TEST_F(Rank, NoClockGoesBackAfterTheReplay) {
+  Past past;
+  Recording first = next(past);
+  read(first, mono, 1000000);
+  end(past, first);
+  Recording second = next(past);
+  read(second, mono, 0);
+  EXPECT_EQ(read(second, mono, 3000), 1000000u) << "the clock of another host";
+  EXPECT_EQ(read(second, mono, 5000), 1002000u);
+}
+
+TEST_F(Rank, ValuesAndBytesComeInTheirOrder) {
+  Past past;
+  Recording first = next(past);
+  first.record_value(Call::process_id, 77);
+  first.record_bytes(Call::random_bytes, "abcde", 5);
+  read(first, mono, 10);
+  first.record_value(Call::random_device, 3);
+  end(past, first);
+  Recording second = next(past);
+  std::uint64_t value = 0;
+  char bytes[8];
+  std::size_t size = sizeof bytes;
+  EXPECT_EQ(read(second, mono, 99), 10u) << "clocks have an order of their own";
+  ASSERT_TRUE(second.replay_value(Call::process_id, value));
+  EXPECT_EQ(value, 77u);
+  ASSERT_TRUE(second.replay_bytes(Call::random_bytes, bytes, size));
+  EXPECT_EQ(std::string(bytes, size), "abcde");
+  ASSERT_TRUE(second.replay_value(Call::random_device, value));
+  EXPECT_FALSE(second.replay_value(Call::random_device, value));
+}
+
+TEST_F(Rank, StepsWithFilesAreFoundByName) {
+  Past past;
+  Recording first = next(past);
+  first.record_file(FileStep::used, 5, {100, 1});
+  first.record_file(FileStep::used, 6, {200, 2});
+  first.record_file(FileStep::used, 5, {300, 3});
+  first.record_file(FileStep::removed, 5, {});
+  end(past, first);
+  const Recording second = next(past);
+  FileState state;
+  ASSERT_TRUE(second.replay_file(FileStep::used, 5, 1, state));
+  EXPECT_EQ(state.bytes, 300);
+  EXPECT_EQ(state.changed_ns, 3);
+  EXPECT_FALSE(second.replay_file(FileStep::used, 5, 2, state));
+  EXPECT_FALSE(second.replay_file(FileStep::removed, 6, 0, state));
+  EXPECT_TRUE(second.replay_file(FileStep::removed, 5, 0, state));
+}
+
+TEST_F(Rank, OtherCallsThanBeforeAreSeen) {
+  Past past;
+  Recording first = next(past);
+  read(first, mono, 10);
+  first.record_value(Call::process_id, 77);
+  end(past, first);
+  std::uint64_t value;
+  EXPECT_THROW({ Recording r = next(past); read(r, real, 1); }, std::runtime_error);
+  EXPECT_THROW({ Recording r = next(past); r.replay_value(Call::random_device, value); }, std::runtime_error);
+  first.record_bytes(Call::random_bytes, "abcde", 5);
+  past.events = written;
+  past.events.pop_back();
+  EXPECT_THROW({ Recording r = next(past); r.replay_value(Call::process_id, value); }, std::runtime_error) << "a damaged record";
+}
+
+}  // namespace
+}  // namespace hf::recorder

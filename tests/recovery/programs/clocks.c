@@ -1,0 +1,92 @@
+/* clocks ROUNDS: an ordinary program that shows what it learns from the C library: each round each rank reads clocks, random numbers and
+   its process id, tells the others a digest of them, and rank 0 prints how long the rounds took. Repeated, it says the same. */
+#include <fcntl.h>
+#include <mpi.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/times.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t digest = 14695981039346656037u;
+
+static void learn(uint64_t value) { digest = (digest ^ value) * 1099511628211u; }
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void look_at_clocks(void) {
+  static const clockid_t all[] = {CLOCK_REALTIME, CLOCK_MONOTONIC_RAW, CLOCK_PROCESS_CPUTIME_ID, CLOCK_REALTIME_COARSE, CLOCK_BOOTTIME};
+  struct timespec t;
+  struct timeval v;
+  struct rusage usage;
+  struct tms used;
+  for (unsigned i = 0; i < sizeof all / sizeof *all; ++i) {
+    clock_gettime(all[i], &t);
+    learn((uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
+  }
+  gettimeofday(&v, NULL);
+  learn((uint64_t)v.tv_sec * 1000000u + (uint64_t)v.tv_usec);
+  learn((uint64_t)time(NULL));
+  learn((uint64_t)clock());
+  getrusage(RUSAGE_SELF, &usage);
+  learn((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_maxrss);
+  learn((uint64_t)times(&used));
+}
+
+static void look_at_random(int round) {
+  static unsigned char bytes[10000];
+  const size_t wanted = round % 4 == 3 ? sizeof bytes : 16;
+  size_t got = (size_t)getrandom(bytes, wanted, 0);
+  uint64_t value;
+  for (size_t i = 0; i < got; ++i) learn(bytes[i]);
+  getentropy(&value, sizeof value);
+  learn(value);
+  int fd = open("/dev/urandom", O_RDONLY);
+  if (read(fd, &value, sizeof value) == sizeof value) learn(value);
+  close(fd);
+  FILE* file = fopen("/dev/urandom", "rb");
+  if (fread(&value, sizeof value, 1, file) == 1) learn(value);
+  fclose(file);
+}
+
+static void wait_by_clock(double s) {
+  const double end = seconds() + s;
+  double now;
+  do learn((uint64_t)(1e9 * (now = seconds())));
+  while (now < end);
+}
+
+int main(int argc, char** argv) {
+  learn((uint64_t)time(NULL)); /* before MPI_Init */
+  learn((uint64_t)getpid());
+  MPI_Init(&argc, &argv);
+  int rank, size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int rounds = argc > 1 ? atoi(argv[1]) : 50;
+  const double begin = seconds();
+  for (int round = 0; round < rounds; ++round) {
+    look_at_clocks();
+    look_at_random(round);
+    if (kill(getpid(), 0) != 0 || getpgid(getpid()) < 0) MPI_Abort(MPI_COMM_WORLD, 3);
+    wait_by_clock(0.0005);
+    uint64_t told = digest;
+    MPI_Allreduce(MPI_IN_PLACE, &told, 1, MPI_UINT64_T, MPI_BXOR, MPI_COMM_WORLD);
+    learn(told);
+    if (rank == 0) printf("round %d: %.9f s, process %d, %016llx\n", round, seconds() - begin, (int)getpid(), (unsigned long long)digest);
+  }
+  printf("rank %d: %016llx\n", rank, (unsigned long long)digest);
+  MPI_Finalize();
+  printf("rank %d ended after %.9f s\n", rank, seconds() - begin);
+  return 0;
+}

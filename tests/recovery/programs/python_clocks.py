@@ -1,0 +1,27 @@
+"""python_clocks.py LIBRARY [ROUNDS]: what a Python program learns from the system before and after MPI_Init, with the MPI library loaded late. Rank 0
+prints it."""
+import ctypes
+import os
+import random
+import sys
+import tempfile
+import time
+import uuid
+
+began = time.time()
+drawn = random.random()  # seeded by the system
+mpi = ctypes.CDLL(sys.argv[1])
+mpi.MPI_Init(None, None)
+world = ctypes.c_void_p(0x101)  # MPI_COMM_WORLD of the standard ABI
+rank = ctypes.c_int()
+mpi.MPI_Comm_rank(world, ctypes.byref(rank))
+for step in range(int(sys.argv[2]) if len(sys.argv) > 2 else 30):
+    mine = (ctypes.c_double * 4)(time.perf_counter(), random.SystemRandom().random(), float(os.getpid()), float(uuid.uuid4().int >> 80))
+    with tempfile.TemporaryDirectory() as directory:
+        (lambda path: open(path, "w").write("text"))(os.path.join(directory, "file"))
+    mpi.MPI_Bcast(mine, 4, ctypes.c_void_p(0x214), 0, world)
+    mpi.MPI_Barrier(world)
+    if rank.value == 0:
+        print(step, began, drawn, *mine, time.monotonic(), directory, flush=True)
+    time.sleep(0.005)
+mpi.MPI_Finalize()

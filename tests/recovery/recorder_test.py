@@ -1,0 +1,111 @@
+"""What programs learn from the C library, and do to files, is the same after a recovery (docs/recorder.md).
+
+    recorder_test.py BUILD CLOCKS FILES
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import jobs
+
+BUILD, CLOCKS, FILES = (Path(sys.argv.pop(1)).resolve() for _ in range(3))
+HERE = Path(__file__).resolve().parent
+KILLS = "kill:random,rate=15/s,seed={},max=6"
+
+
+class Recorder(unittest.TestCase):
+    def run_killed(self, program, ranks=3, seed=1, **more):
+        outcome = jobs.run(BUILD, ranks, program, inject=[KILLS.format(seed)], timeout_s=60, **more)
+        self.assertGreater(outcome.kills, 0, outcome.shell_line())
+        return outcome
+
+    def check_clocks(self, outcome):
+        self.assertEqual(outcome.exit_code, 0, outcome.shell_line() + outcome.stderr)
+        self.assertNotIn("differ", outcome.stderr, outcome.shell_line())
+        text = outcome.stdout.decode()
+        self.assertEqual(len(re.findall(r"^round \d+:", text, re.M)), 300, text[-500:])
+        self.assertEqual(len(set(re.findall(r"process (\d+)", text))), 1, "rank 0 has one process id")
+        times = [float(t) for t in re.findall(r"round \d+: ([\d.]+) s", text)]
+        self.assertEqual(times, sorted(times), "its clock does not go back")
+
+    def test_clocks_and_random_numbers_say_the_same(self):
+        for seed in range(1, 7):
+            self.check_clocks(self.run_killed([CLOCKS, 300], seed=seed))
+
+    def test_on_several_nodes(self):
+        for seed in range(1, 4):
+            self.check_clocks(self.run_killed([CLOCKS, 300], seed=seed, nodes=3))
+
+    def test_after_the_loss_of_a_node(self):
+        for seed in range(1, 4):
+            outcome = jobs.run(BUILD, 3, [CLOCKS, 300], nodes=3, options=["--spares", "1"], timeout_s=60,
+                               inject=[f"node:random,rate=8/s,seed={seed},max=1"])
+            self.assertIn("is lost", outcome.stderr, outcome.shell_line())
+            self.check_clocks(outcome)
+
+    def test_without_it_they_do_not(self):
+        outcomes = [self.run_killed([CLOCKS, 300], seed=seed, options=["--record-libc", "no"]) for seed in range(1, 3)]
+        self.assertTrue(any(o.exit_code != 0 or "differ" in o.stderr for o in outcomes))
+
+    def test_in_a_wrapper(self):
+        for words in (["bash", "-c", f"date > /dev/null; {CLOCKS} 300; date > /dev/null; true"],
+                      ["sh", "-c", f"echo $$ > /dev/null; {CLOCKS} 300"]):
+            self.check_clocks(self.run_killed(words))
+
+    def test_python(self):
+        program = ["/usr/bin/python3", HERE / "programs/python_clocks.py", BUILD / "lib/libmpi_abi.so.1", 40]
+        for seed in range(1, 4):
+            outcome = self.run_killed(program, seed=seed)
+            self.assertEqual(outcome.exit_code, 0, outcome.shell_line() + outcome.stderr)
+            self.assertNotIn("differ", outcome.stderr)
+            lines = [line.split() for line in outcome.stdout.decode().splitlines()]
+            self.assertEqual([line[0] for line in lines], [str(i) for i in range(40)])
+            for same in (1, 2, 5):  # when it began, what it drew, its process id
+                self.assertEqual(len({line[same] for line in lines}), 1, lines[:3])
+
+    def test_files(self):
+        for seed in range(1, 7):
+            with tempfile.TemporaryDirectory() as directory:
+                outcome = self.run_killed([FILES, directory], seed=seed)
+                self.assertEqual(outcome.exit_code, 0, outcome.shell_line() + outcome.stderr)
+                self.assertNotIn("differ", outcome.stderr)
+                log = (Path(directory) / "rank1/log").read_text()
+                self.assertEqual(log, "".join(f"{i}\n" for i in range(40)), "added to once a round")
+
+    def test_a_file_that_cannot_be_added_to_twice(self):
+        with tempfile.TemporaryDirectory() as directory:
+            log = Path(directory) / "log"
+            log.write_text("1000\n")
+            outcome = self.run_killed([FILES, directory, "append", log])
+            self.assertEqual(outcome.exit_code, 1, outcome.stderr)
+            self.assertIn(f"cannot be recovered: {log} was changed", outcome.stderr)
+
+    def test_a_static_program_is_named(self):
+        with tempfile.TemporaryDirectory() as directory:
+            source, program = Path(directory) / "p.c", Path(directory) / "p"
+            source.write_text("int main(void) { return 0; }\n")
+            subprocess.run(["cc", "-static", source, "-o", program], check=True)
+            outcome = jobs.run(BUILD, 1, [program])
+            self.assertIn("not recorded, and may differ after a recovery: the program is linked statically", outcome.stderr)
+            quiet = jobs.run(BUILD, 1, [program], options=["--record-libc", "no"])
+            self.assertEqual(quiet.stderr, "")
+
+    def test_who_has_it(self):
+        for options, has in ([], True), (["--record-libc", "no"], False), (["--protocol", "none"], False):
+            outcome = jobs.run(BUILD, 1, ["sh", "-c", "echo $LD_PRELOAD"], options=options)
+            self.assertEqual(b"holdfast_recorder" in outcome.stdout, has, options)
+
+    def test_a_wrong_word(self):
+        outcome = jobs.run(BUILD, 1, ["true"], options=["--record-libc", "maybe"])
+        self.assertEqual(outcome.exit_code, 2)
+        self.assertIn("--record-libc maybe: yes or no", outcome.stderr)
+
+
+if __name__ == "__main__":
+    os.environ.pop("LD_PRELOAD", None)
+    unittest.main()
