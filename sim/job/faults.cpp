@@ -95,7 +95,8 @@ NodeId World::node_victim(std::uint64_t choice) {
     if (!n->dead() && !head_.lost(n->id()) && !n->paused()) usable.push_back(n->id());
   }
   const bool several = head_.living() >= 3 && usable.size() >= 3;
-  const bool close = !head_.settled();
+  const bool unheard = std::ranges::any_of(nodes_, [this](const auto& n) { return (n->dead() || n->paused()) && !head_.lost(n->id()); });
+  const bool close = unheard || !head_.settled();
   if (!several || (close && choice % 4 != 0)) return NodeId(-1);
   excused_ |= close;
   return usable[(choice >> 8) % usable.size()];

@@ -47,7 +47,8 @@ void Node::tell(Rank rank) {
   Host& host = hosts_.at(rank);
   host.told = sender_.stable(rank);
   if (has_holder_ && holder_.value < 0) world_.checker().on_stable(rank, read_events(host, 0, host.told.end), host.told.last_failed);
-  if (host.process) world_.at_process(*host.process, world_.random().between(200, 2000), [](Process& p) { p.on_stable_told(); });
+  if (!host.process) return;
+  world_.at_process(*host.process, world_.random().between(200, 2000), [](Process& p) { p.happen([&p] { p.on_stable_told(); }); });
 }
 
 void Node::set_holder(NodeId holder, Generation generation) {
@@ -103,6 +104,8 @@ void Node::on_append(Node& from, std::uint64_t visit, const Sender::Append& appe
   if (verdict == Store::Verdict::refused) {
     return world_.at_node(from, world_.latency(false), [&from] { from.end(false); });
   }
+  // One whose ranks are elsewhere, and whose events were forgotten here.
+  if (verdict == Store::Verdict::gap && world_.head().lost(from.self_)) return;
   if (verdict != Store::Verdict::taken) return world_.checker().violation("a holder has not got what stands before an append");
   world_.checker().on_stable(append.rank, bytes, append.last_failed);
   const Extent extent{store_.end(append.rank), store_.last_failed(append.rank)};

@@ -113,7 +113,7 @@ double Process::time() {
   const double t = protocol_.on_time(static_cast<double>(world_.now().value) * 1e-9);
   persist_events();
   after_call();
-  world_.checker().on_time(life_, t);
+  if (!dead_) world_.checker().on_time(life_, t);
   return t;
 }
 
@@ -156,8 +156,15 @@ void Process::Test::look() {
   if (!found_.empty() && (kind_ == TestKind::wait_any || kind_ == TestKind::test_any)) found_.resize(1);
   process_.protocol_.on_test_result(found_);
   if (!found_.empty()) process_.persist_events();
-  else if (!process_.dead_) process_.log_.last_failed = process_.protocol_.last_failed();
+  else process_.store_failed();
   over_ = true;
+}
+
+// The word of the lazy event.
+void Process::store_failed() {
+  if (dead_) return;
+  log_.last_failed = protocol_.last_failed();
+  if (!world_.options().node_level) world_.checker().on_stable(self_, {}, log_.last_failed);
 }
 
 std::vector<std::int32_t> Process::Test::await_resume() {

@@ -200,6 +200,7 @@ class Process {
   void go();
   void after_call();
   void persist_events();
+  void store_failed();
   bool settle();
   void await_holder();
   void look_at_stable();

@@ -5,7 +5,8 @@
 namespace hf::sim::job {
 
 constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t x = (a ^ (b + 0x9e3779b97f4a7c15u)) * 0xff51afd7ed558ccdu;
+  std::uint64_t y = (b + 1) * 0x9e3779b97f4a7c15u;
+  std::uint64_t x = (a ^ y ^ y >> 31) * 0xff51afd7ed558ccdu;
   x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
   return x ^ x >> 29;
 }

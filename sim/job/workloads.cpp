@@ -146,11 +146,14 @@ Program traffic(JobOptions options, Process& mpi) {
       const std::uint64_t h = script.of_job(s, m + 100);
       const int from = static_cast<int>(h % static_cast<std::uint64_t>(n));
       const int to = static_cast<int>((static_cast<std::uint64_t>(from) + 1 + (h >> 20) % static_cast<std::uint64_t>(n - 1)) % static_cast<std::uint64_t>(n));
-      const int context = static_cast<int>(h >> 32 & 3) % 3, tag = context == 0 ? static_cast<int>(h >> 36 & 1) : step % 2;
+      const int context = static_cast<int>(h >> 32 & 3) % 3, tag = context == 1 ? step : static_cast<int>(h >> 36 & 1);
       if (to == self && context == 0) open.push_back(mpi.irecv(from, 0, h >> 40 & 1 ? tag : -1));
       if (to == self && context == 1) open.push_back(mpi.irecv(-1, 1, tag));
       if (to == self && context == 2) open.push_back(mpi.irecv(-1, 2, -1));
-      if (from == self) open.push_back(mpi.isend(to, context, tag, mix(value, h), Script::mode(h >> 44)));
+      SendMode mode = Script::mode(h >> 44);
+      // A receive from anybody may take a message of a later step: whoever waited for its own to be matched would wait for ever.
+      if (context == 2 && mode == SendMode::synchronous) mode = SendMode::small;
+      if (from == self) open.push_back(mpi.isend(to, context, tag, mix(value, h), mode));
     }
     if (script.mine(s, 1) % 3 == 0) co_await mpi.compute(script.pause(s));
     std::uint64_t tries = 0;
