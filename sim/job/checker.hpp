@@ -83,6 +83,7 @@ class Checker {
  private:
   struct RankState {
     std::vector<std::unique_ptr<Life>> lives;
+    Incarnation newest{};
     Life* final = nullptr;                // the one that finished last
     std::vector<std::uint64_t> shown;     // observations on which something that left depends
     std::vector<std::uint64_t> on_node;   // observations that the memory of the rank's node keeps

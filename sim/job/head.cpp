@@ -189,8 +189,10 @@ void Head::on_adopted(Node& from, std::uint64_t group) {
   });
 }
 
-void Head::on_adopt_failed() {
-  world_.events().in(world_.latency(false), [this] { world_.end_by_rule("determinants were lost with two nodes"); });
+void Head::on_adopt_failed(Node& from) {
+  world_.events().in(world_.latency(false), [this, node = from.id()] {
+    if (!lost(node)) world_.end_by_rule("determinants were lost with two nodes");
+  });
 }
 
 }  // namespace hf::sim::job

@@ -33,7 +33,7 @@ class Head {
   void report(Node& from, Rank rank, const BoardEntry& entry);
   void on_held(Node& from, Generation generation);
   void on_adopted(Node& from, std::uint64_t group);
-  void on_adopt_failed();
+  void on_adopt_failed(Node& from);
 
   void lose(NodeId node);  // declared lost: it is, or was silent for too long
   bool all_finished() const { return finished_ == static_cast<int>(hosting_.size()); }

@@ -152,9 +152,13 @@ void Node::next_adoption() {
       for (const AdoptedRank& adopted : ranks) {
         Store::Content content = place.store_.on_open(adopted.rank, adopted.term);
         Found found{content.known, content.term, content.promised, content.last_failed, {content.bytes.begin(), content.bytes.end()}};
+        const bool refused = content.refused && &place != this;
         if (content.refused) found = {};
         world_.at_node(*this, &place == this ? 0 : world_.latency(false),
-                       [this, number = place.self_, rank = adopted.rank, found = std::move(found)] { on_content(number, rank, found); });
+                       [this, refused, number = place.self_, rank = adopted.rank, found = std::move(found)] {
+                         if (refused) on_place_lost(number);
+                         else on_content(number, rank, found);
+                       });
       }
     });
   }
@@ -169,15 +173,18 @@ void Node::on_content(NodeId place, Rank rank, Found found) {
   if (fetch_->missing.empty()) adopt_all();
 }
 
+// It is gone, or the ranks are somebody else's by now.
 void Node::on_place_lost(NodeId place) {
-  if (fetch_ && fetch_->missing.contains(place)) world_.head().on_adopt_failed();
+  if (!fetch_ || !fetch_->missing.contains(place)) return;
+  fetch_.reset();
+  world_.head().on_adopt_failed(*this);
 }
 
 void Node::adopt_all() {
   auto fetch = std::move(fetch_);
   for (const AdoptedRank& adopted : fetch->adoption.ranks) {
     Found& found = fetch->found[adopted.rank];
-    if (!core::event_logger::suffices(found, adopted.term, fetch->adoption.all_places)) return world_.head().on_adopt_failed();
+    if (!core::event_logger::suffices(found, adopted.term, fetch->adoption.all_places)) return world_.head().on_adopt_failed(*this);
     Host& host = hosts_[adopted.rank];
     host = {};
     host.term = adopted.term;

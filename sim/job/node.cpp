@@ -49,7 +49,7 @@ void Node::kill(Process& process) {
   const Rank rank = process.self();
   const Incarnation incarnation = process.incarnation();
   Host& host = hosts_.at(rank);
-  world_.checker().on_died(process.life());
+  if (!world_.head().lost(self_)) world_.checker().on_died(process.life());
   world_.network().on_end(process, false);
   end_log(*host.logs.back());
   host.process.reset();
