@@ -17,9 +17,11 @@ struct Sum {
 };
 
 std::string again(const JobOptions& options, const std::vector<int>& only) {
+  std::string kinds;
+  for (Fault::Kind kind : options.kinds) kinds += fmt::format("{}{}", kinds.empty() ? " --kinds " : ",", name_of(kind));
   return fmt::format("holdfast-sim job --ranks {} --nodes {} --spares {} --level {} --workload {} --steps {} --faults {}{} --first-seed {} --only {}",
                      options.ranks, options.nodes, options.spares, options.node_level ? "node" : "process", name_of(options.workload),
-                     options.steps, options.faults, options.node_faults ? "" : " --keep-nodes", options.seed, fmt::join(only, ","));
+                     options.steps, options.faults, kinds, options.seed, fmt::join(only, ","));
 }
 
 void report_failure(const JobOptions& options, const SeedOutcome& outcome) {
@@ -38,7 +40,7 @@ int job_command(int count, char** values) {
   JobOptions options;
   std::uint64_t seeds = 1, failures_max = 5;
   std::string level = "node", workload = "any";
-  bool keep_nodes = false;
+  std::vector<std::string> kinds;
   CLI::App app{"Simulates the ranks of a job: matching, message logging, determinants on other nodes, under faults at any event.", "holdfast-sim job"};
   app.option_defaults()->always_capture_default();
   app.add_option("--ranks", options.ranks, "number of ranks")->check(CLI::Range(2, 1'000'000));
@@ -48,7 +50,8 @@ int job_command(int count, char** values) {
   app.add_option("--workload", workload, "the program")->check(CLI::IsMember({"ring", "stencil", "wavefront", "farm", "traffic", "any"}));
   app.add_option("--steps", options.steps, "of the program")->check(CLI::Range(1, 1'000'000));
   app.add_option("--faults", options.faults, "at most so many are drawn (some strike several at once)")->check(CLI::Range(0, 100'000));
-  app.add_flag("--keep-nodes", keep_nodes, "no node is lost");
+  app.add_option("--kinds", kinds, "of faults: kill, kill-at-point, kill-again, connection, node, related-nodes, pause, holder-connection")
+      ->delimiter(',')->always_capture_default(false);
   app.add_option("--seeds", seeds, "number of runs")->check(CLI::PositiveNumber);
   app.add_option("--first-seed", options.seed, "seed of the first run");
   app.add_option("--only", options.only, "of the faults of a seed, these alone: 0,2")->delimiter(',')->always_capture_default(false);
@@ -59,7 +62,16 @@ int job_command(int count, char** values) {
     return 2;
   }
   options.node_level = level == "node";
-  options.node_faults = !keep_nodes;
+  for (const std::string& text : kinds) {
+    int kind = 0;
+    while (kind < Fault::kinds && text != name_of(static_cast<Fault::Kind>(kind))) ++kind;
+    const bool known = kind < Fault::kinds && (options.node_level || kind < Fault::lose_node);
+    if (!known) {
+      fmt::print(stderr, "holdfast-sim: --kinds {}: there is no such fault at level {} (holdfast-sim job --help)\n", text, level);
+      return 2;
+    }
+    options.kinds.push_back(static_cast<Fault::Kind>(kind));
+  }
   for (Workload w : {Workload::ring, Workload::stencil, Workload::wavefront, Workload::farm, Workload::traffic}) {
     if (workload == name_of(w)) options.workload = w;
   }

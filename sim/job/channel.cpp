@@ -36,7 +36,9 @@ void Process::on_opening(Peer& from, std::uint64_t connection, const Frame& fram
     from.connection = connection;
   }
   from.open = true;
+#ifndef HOLDFAST_MUTATE_IGNORE_OPENING
   from.opening = frame.position;
+#endif
   if (from.fed != from.known.incarnation || from.cursor < from.opening) from.feeding = true;
   if (from.feeding) feed(from);
   pump(from);

@@ -12,21 +12,17 @@ constexpr std::int64_t silence_ns = 500 * microsecond;  // after which the head 
 }  // namespace
 
 std::vector<Fault> plan_faults(const JobOptions& options, std::uint64_t events) {
+  using enum Fault::Kind;
+  // As often as named.
+  static const std::vector<Fault::Kind> of_ranks{kill, kill, kill, kill_at_point, kill_at_point, kill_again, lose_connection};
+  static const std::vector<Fault::Kind> of_nodes{kill, kill, kill, kill_at_point, kill_at_point, kill_again, lose_connection, lose_node, lose_node,
+                                                 lose_related, pause_node, lose_holder_connection};
+  const auto& kinds = !options.kinds.empty() ? options.kinds : options.node_level ? of_nodes : of_ranks;
   Random random(mix(options.seed, 3));
   std::vector<Fault> out;
   const std::uint64_t count = 1 + random.below(static_cast<std::uint64_t>(std::max(1, options.faults)));
-  const bool nodes = options.node_level && options.node_faults;
   while (out.size() < count) {
-    Fault fault{Fault::kill, random.below(events + events / 8 + 1), random()};
-    switch (random.below(nodes ? 12 : 7)) {
-      case 0: case 1: case 2: break;
-      case 3: case 4: fault.kind = Fault::kill_at_point; break;
-      case 5: fault.kind = Fault::kill_again; break;
-      case 6: fault.kind = Fault::lose_connection; break;
-      case 7: case 8: case 9: fault.kind = Fault::lose_node; break;
-      case 10: fault.kind = Fault::pause_node; break;
-      default: fault.kind = Fault::lose_holder_connection; break;
-    }
+    Fault fault{kinds[random.below(kinds.size())], random.below(events + events / 8 + 1), random()};
     out.push_back(fault);
     if (random.one_in(4)) out.push_back({fault.kind, fault.at + random.below(3), random()});  // several at once
   }
@@ -34,10 +30,16 @@ std::vector<Fault> plan_faults(const JobOptions& options, std::uint64_t events) 
   return out;
 }
 
+const char* name_of(Fault::Kind kind) {
+  static constexpr const char* names[Fault::kinds] = {"kill", "kill-at-point", "kill-again", "connection", "node", "related-nodes", "pause", "holder-connection"};
+  return names[kind];
+}
+
 std::string describe(const Fault& fault) {
-  static constexpr const char* names[] = {"kill a rank", "kill a rank inside a call", "kill a rank, and again in its recovery", "lose a node",
-                                          "pause a node", "lose a connection", "lose the connection to a holder"};
-  return fmt::format("before event {}: {}", fault.at, names[fault.kind]);
+  static constexpr const char* what[Fault::kinds] = {"a rank is killed", "a rank is killed inside a call", "a rank is killed, and again in its recovery",
+                                                     "a connection is lost", "a node is lost", "a node is lost, and others that have to do with it",
+                                                     "a node is paused", "the connection to a holder is lost"};
+  return fmt::format("before event {}: {}", fault.at, what[fault.kind]);
 }
 
 Process* World::victim(std::uint64_t choice) {
@@ -66,7 +68,11 @@ void World::strike(const Fault& fault) {
       }
       return;
     }
-    case Fault::lose_node: return lose_node(fault.choice);
+    case Fault::lose_node: {
+      if (const NodeId number = node_victim(fault.choice); number.value >= 0) lose_node(number);
+      return;
+    }
+    case Fault::lose_related: return lose_related(fault.choice);
     case Fault::pause_node: return pause_node(fault.choice);
     case Fault::lose_connection: return network_.lose_one(fault.choice);
     case Fault::lose_holder_connection: {
@@ -94,7 +100,7 @@ NodeId World::node_victim(std::uint64_t choice) {
   for (auto& n : nodes_) {
     if (!n->dead() && !head_.lost(n->id()) && !n->paused()) usable.push_back(n->id());
   }
-  const bool several = head_.living() >= 3 && usable.size() >= 3;
+  const bool several = usable.size() >= 3;
   const bool unheard = std::ranges::any_of(nodes_, [this](const auto& n) { return (n->dead() || n->paused()) && !head_.lost(n->id()); });
   const bool close = unheard || !head_.settled();
   if (!several || (close && choice % 4 != 0)) return NodeId(-1);
@@ -102,12 +108,34 @@ NodeId World::node_victim(std::uint64_t choice) {
   return usable[(choice >> 8) % usable.size()];
 }
 
-void World::lose_node(std::uint64_t choice) {
-  const NodeId number = node_victim(choice);
-  if (number.value < 0) return;
+void World::lose_node(NodeId number) {
   ++outcome_.moves;
   node(number).end(true);
   events_.in(random_.one_in(3) ? silence_ns : random_.between(1, 50) * microsecond, [this, number] { head_.lose(number); });
+}
+
+// A node, and then who holds its determinants, takes its ranks over, or holds them for whoever does: in any order, soon.
+void World::lose_related(std::uint64_t choice) {
+  const NodeId number = node_victim(choice);
+  if (number.value < 0) return;
+  const Rank rank = head_.any_rank_of(number);
+  const NodeId holder = head_.holder_of(number);
+  lose_node(choice & 4 && holder.value >= 0 && !node(holder).dead() ? holder : number);
+  std::int64_t in = 0;
+  for (int i = 0; i < 2; ++i) {
+    in += random_.between(1, std::int64_t{1} << random_.below(10)) * microsecond;
+    events_.in(in, [this, rank] {
+      const NodeId host = head_.host_of(rank), its_holder = head_.holder_of(host);
+      const NodeId next = its_holder.value >= 0 && random_.one_in(2) ? its_holder : host;
+      if (node(next).dead() || node(next).paused() || living() < 3) return;
+      excused_ = true;
+      lose_node(next);
+    });
+  }
+}
+
+int World::living() const {
+  return static_cast<int>(std::ranges::count_if(nodes_, [this](const auto& n) { return !n->dead() && !n->paused() && !head_.lost(n->id()); }));
 }
 
 // It is declared lost when it is silent for too long, and then goes on without knowing.

@@ -29,8 +29,9 @@ void Head::tell(NodeId number, Action action) {
   world_.at_node(node, world_.latency_in_order(node.control_last()), std::move(action));
 }
 
-int Head::living() const {
-  return static_cast<int>(std::ranges::count_if(agents_, [](const Agent& a) { return !a.lost; }));
+Rank Head::any_rank_of(NodeId node) const {
+  const std::vector<Rank> ranks = ranks_at(node);
+  return ranks.empty() ? Rank(0) : ranks.front();
 }
 
 bool Head::settled() const {

@@ -38,10 +38,10 @@ class Head {
   void lose(NodeId node);  // declared lost: it is, or was silent for too long
   bool all_finished() const { return finished_ == static_cast<int>(hosting_.size()); }
   bool lost(NodeId node) const { return agents_[static_cast<std::size_t>(node.value)].lost; }
-  int living() const;
   // Every agent's determinants are where they survive its loss, and no rank is on its way.
   bool settled() const;
   NodeId holder_of(NodeId node) const { return agents_[static_cast<std::size_t>(node.value)].holder; }
+  Rank any_rank_of(NodeId node) const;  // rank 0, if it has none
   NodeId host_of(Rank rank) const { return hosting_[static_cast<std::size_t>(rank.value)].node; }
 
  private:

@@ -11,7 +11,8 @@ namespace hf::sim::job {
 enum class Workload : std::uint8_t { ring, stencil, wavefront, farm, traffic, any };
 
 struct Fault {
-  enum Kind : std::uint8_t { kill, kill_at_point, kill_again, lose_node, pause_node, lose_connection, lose_holder_connection } kind;
+  enum Kind : std::uint8_t { kill, kill_at_point, kill_again, lose_connection, lose_node, lose_related, pause_node, lose_holder_connection } kind;
+  static constexpr int kinds = lose_holder_connection + 1;
   std::uint64_t at = 0;      // number of the event before which it strikes
   std::uint64_t choice = 0;  // of whom
 };
@@ -23,7 +24,7 @@ struct JobOptions {
   Workload workload = Workload::any;  // any: drawn
   int steps = 10;                     // of the program
   int faults = 3;
-  bool node_faults = true;            // nodes are lost too; level node alone
+  std::vector<Fault::Kind> kinds;     // of them; empty: all that the level is for
   std::vector<int> only;              // of the faults drawn; empty: all
   std::uint64_t seed = 1;
 };
@@ -41,6 +42,7 @@ bool send_deterministic(Workload workload);
 const char* name_of(Workload workload);
 
 std::vector<Fault> plan_faults(const JobOptions& options, std::uint64_t events);
+const char* name_of(Fault::Kind kind);
 std::string describe(const Fault& fault);
 
 JobOutcome run_job(const JobOptions& options, const std::vector<Fault>& faults);

@@ -47,6 +47,9 @@ void Process::load_past() {
     }
   }
   protocol_.begin(true, log_lost);
+#ifdef HOLDFAST_MUTATE_PAST_IS_STABLE
+  return;
+#endif
   if (!world_.options().node_level || (past_events_ == 0 && past_failed.value == 0)) return;
   protocol_.gate().on_event();
   unstable_.push_back({protocol_.gate().events(), past_events_, past_failed});
@@ -87,7 +90,13 @@ Request* Process::isend(int to, int context, int tag, std::uint64_t value, SendM
   Sequence& next = this->context(frame.context).peers[p.rank].next_send;
   frame.sequence = next;
   ++next;
-  if (!send_again(p, request, frame) && !send_at_once(p, request, frame)) send_logged(p, request, frame);
+  if (send_again(p, request, frame)) {
+#ifdef HOLDFAST_MUTATE_NUMBER_AT_TRANSMISSION
+    next = frame.sequence;
+#endif
+    return &request;
+  }
+  if (!send_at_once(p, request, frame)) send_logged(p, request, frame);
   return &request;
 }
 

@@ -38,10 +38,16 @@ void Process::on_logged_frame(Peer& from, const Frame& frame, bool from_log) {
 
 void Process::accept(Peer& from, const Frame& frame, bool from_log) {
   ContextState& state = context(frame.context);
+#ifdef HOLDFAST_MUTATE_ONE_NUMBERING
+  ContextPeer& arrivals = context(Context(0)).peers[from.rank];
+#else
   ContextPeer& arrivals = state.peers[from.rank];
+#endif
+#ifndef HOLDFAST_MUTATE_FORGET_LOST_PAYLOAD
   if (auto lost = from.unlogged.find(MessageName(frame)); lost != from.unlogged.end()) {
     return renew(from, *lost->second, frame, from_log);
   }
+#endif
   const Verdict verdict = arrivals.arrivals.in_order(frame.sequence);
   if (verdict == Verdict::duplicate) return;
   Message& m = messages_.get();

@@ -81,7 +81,9 @@ class World {
   void strike(const Fault& fault);
   Process* victim(std::uint64_t choice);
   void kill(Rank rank, Incarnation incarnation);
-  void lose_node(std::uint64_t choice);
+  void lose_node(NodeId number);
+  void lose_related(std::uint64_t choice);
+  int living() const;
   void pause_node(std::uint64_t choice);
   NodeId node_victim(std::uint64_t choice);
   void stuck();
