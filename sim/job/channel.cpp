@@ -46,7 +46,8 @@ void Process::on_opening(Peer& from, std::uint64_t connection, const Frame& fram
 
 void Process::on_connection_closed(Rank rank, std::uint64_t connection) {
   Peer& from = peer(rank);
-  if (from.connection != connection) return;
+  // One that was lost before it was open may have been all that its side did before it ended.
+  if (from.connection != connection && from.connection != 0) return;
   reset_connection(from);
   feed(from);
   pump(from);

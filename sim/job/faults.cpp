@@ -103,7 +103,7 @@ NodeId World::node_victim(std::uint64_t choice) {
   const bool several = usable.size() >= 3;
   const bool unheard = std::ranges::any_of(nodes_, [this](const auto& n) { return (n->dead() || n->paused()) && !head_.lost(n->id()); });
   const bool close = unheard || !head_.settled();
-  if (!several || (close && choice % 4 != 0)) return NodeId(-1);
+  if (!several || (close && choice % 8 != 0)) return NodeId(-1);
   excused_ |= close;
   return usable[(choice >> 8) % usable.size()];
 }

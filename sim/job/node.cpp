@@ -17,6 +17,8 @@ void Node::on_board(Rank rank, const BoardEntry& entry) {
   mine = entry;
   for (auto& [own, host] : hosts_) {
     if (!host.process || own == rank) continue;
+    // The engine looks into the log of everybody who ends: that many questions nobody simulates.
+    if (entry.state == RankState::finished && !host.process->has_met(rank)) continue;
     world_.to_process(*host.process, [rank](Process& p) { p.on_board(rank); });
   }
 }

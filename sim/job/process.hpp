@@ -130,6 +130,7 @@ class Process {
     go();
   }
   void on_board(Rank rank);
+  bool has_met(Rank rank) const { return peers_.contains(rank); }
   void on_stable_told() { look_at_stable(); }
   void on_frame(Rank from, std::uint64_t connection, const Frame& frame);
   void on_connection_closed(Rank from, std::uint64_t connection);
