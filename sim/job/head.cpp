@@ -59,6 +59,27 @@ void Head::broadcast(Rank rank) {
   }
 }
 
+// Ends of ranks are told together: each alone to each of a thousand nodes would be most of the run.
+void Head::gather(Rank rank) {
+  constexpr std::int64_t gathered_ns = 100'000;
+  ended_.push_back(rank);
+  if (ended_.size() > 1) return;
+  world_.events().in(hosting_.size() > 1000 ? gathered_ns : 0, [this] {
+    auto told = std::make_shared<std::vector<std::pair<Rank, BoardEntry>>>();
+    for (Rank rank : std::exchange(ended_, {})) {
+      const Hosting& h = hosting(rank);
+      told->push_back({rank, {h.incarnation, h.state, h.node, h.log_base}});
+    }
+    for (std::size_t i = 0; i < agents_.size(); ++i) {
+      if (agents_[i].lost) continue;
+      Node& node = world_.node(NodeId(static_cast<int>(i)));
+      tell(node.id(), [&node, told] {
+        for (const auto& [rank, entry] : *told) node.on_board(rank, entry);
+      });
+    }
+  });
+}
+
 void Head::report(Node& from, Rank rank, const BoardEntry& entry) {
   world_.events().in(world_.latency(false), [this, node = from.id(), rank, entry] {
     Hosting& h = hosting(rank);
@@ -68,6 +89,7 @@ void Head::report(Node& from, Rank rank, const BoardEntry& entry) {
     h.log_base = entry.log_base;
     if (entry.state == RankState::finished && h.state != RankState::finished) ++finished_;
     h.state = entry.state;
+    if (h.state == RankState::finished) return gather(rank);
     broadcast(rank);
   });
 }

@@ -65,6 +65,7 @@ class Head {
   void give_holder(NodeId node);
   void move(const std::vector<Rank>& ranks, NodeId to);
   void broadcast(Rank rank);
+  void gather(Rank rank);
   template <class Action>
   void tell(NodeId node, Action action);
   Agent& agent(NodeId node) { return agents_[static_cast<std::size_t>(node.value)]; }
@@ -74,6 +75,7 @@ class Head {
   std::vector<Agent> agents_;
   std::vector<Hosting> hosting_;
   int finished_ = 0;
+  std::vector<Rank> ended_;  // and not told yet
   std::uint64_t groups_ = 0;
 };
 
