@@ -19,7 +19,8 @@ struct Sum {
 std::string again(const JobOptions& options, const std::vector<int>& only) {
   std::string kinds;
   for (Fault::Kind kind : options.kinds) kinds += fmt::format("{}{}", kinds.empty() ? " --kinds " : ",", name_of(kind));
-  return fmt::format("holdfast-sim job --ranks {} --nodes {} --spares {} --level {} --workload {} --steps {} --faults {}{} --first-seed {} --only {}",
+  return fmt::format("holdfast-sim job --ranks {} --nodes {} --spares {} --level {} --workload {} --steps {} --faults {}{} --first-seed {} "
+                     "--only {}",
                      options.ranks, options.nodes, options.spares, options.node_level ? "node" : "process", name_of(options.workload),
                      options.steps, options.faults, kinds, options.seed, fmt::join(only, ","));
 }
@@ -29,7 +30,8 @@ void report_failure(const JobOptions& options, const SeedOutcome& outcome) {
   for (const std::string& violation : outcome.faulty.violations) fmt::print("  {}\n", violation);
   const std::vector<int> left = shrink(options, outcome);
   for (int i : left) {
-    if (i < static_cast<int>(outcome.faults.size())) fmt::print("  fault {}: {}\n", i, describe(outcome.faults[static_cast<std::size_t>(i)]));
+    const auto at = static_cast<std::size_t>(i);
+    if (at < outcome.faults.size()) fmt::print("  fault {}: {}\n", i, describe(outcome.faults[at]));
   }
   fmt::print("  again: {}\n", again(options, left));
 }
@@ -41,7 +43,8 @@ int job_command(int count, char** values) {
   std::uint64_t seeds = 1, failures_max = 5;
   std::string level = "node", workload = "any";
   std::vector<std::string> kinds;
-  CLI::App app{"Simulates the ranks of a job: matching, message logging, determinants on other nodes, under faults at any event.", "holdfast-sim job"};
+  CLI::App app{"Simulates the ranks of a job: matching, message logging, determinants on other nodes, under faults at any event.",
+               "holdfast-sim job"};
   app.option_defaults()->always_capture_default();
   app.add_option("--ranks", options.ranks, "number of ranks")->check(CLI::Range(2, 1'000'000));
   app.add_option("--nodes", options.nodes, "nodes that they are spread over")->check(CLI::Range(1, 100'000));
@@ -58,7 +61,8 @@ int job_command(int count, char** values) {
   app.add_option("--failures", failures_max, "stop after so many")->check(CLI::PositiveNumber);
   CLI11_PARSE(app, count, values);
   if (options.nodes > options.ranks) {
-    fmt::print(stderr, "holdfast-sim: {} nodes for {} ranks: give every node a rank, and others with --spares\n", options.nodes, options.ranks);
+    fmt::print(stderr, "holdfast-sim: {} nodes for {} ranks: give every node a rank, and others with --spares\n", options.nodes,
+               options.ranks);
     return 2;
   }
   options.node_level = level == "node";
@@ -91,8 +95,8 @@ int job_command(int count, char** values) {
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   const std::uint64_t runs = options.seed - first;
-  fmt::print("{} of {} seeds failed: {} deaths of ranks, {} nodes lost, {} jobs ended since determinants were lost with two nodes, {} events, "
-             "{} messages; {:.1f} s, {:.0f} seeds a second\n",
+  fmt::print("{} of {} seeds failed: {} deaths of ranks, {} nodes lost, {} jobs ended since determinants were lost with two nodes, "
+             "{} events, {} messages; {:.1f} s, {:.0f} seeds a second\n",
              sum.failed, runs, sum.deaths, sum.moves, sum.ended, sum.events, sum.messages, seconds, static_cast<double>(runs) / seconds);
   return sum.failed > 0 ? 1 : 0;
 }

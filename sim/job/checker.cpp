@@ -55,7 +55,9 @@ void Checker::observe(Life& life, std::uint64_t what) {
   // What runs on a node that was declared lost, not knowing it, may go another way, as long as nobody hears of it.
   if (life.incarnation < state.newest) return;
   auto differs = [&](const std::vector<std::uint64_t>& before) { return at < before.size() && before[at] != life.seen[at]; };
-  if (differs(state.shown)) violation(fmt::format("{}: observation {} is not what others have seen the consequences of", name_of(life), at));
+  if (differs(state.shown)) {
+    violation(fmt::format("{}: observation {} is not what others have seen the consequences of", name_of(life), at));
+  }
   if (differs(state.on_node)) violation(fmt::format("{}: observation {} is not that of the incarnation before", name_of(life), at));
 }
 
@@ -77,7 +79,9 @@ void Checker::on_received(Life& life, std::uint32_t post, Rank from, MessageTag 
   p.from = from;
   p.payload = payload;
   const bool accepted = (p.source == any_rank || p.source == from) && (p.tag == any_tag || p.tag == tag);
-  if (!accepted) violation(fmt::format("{}: receive {} takes a message of rank {} that it does not accept", name_of(life), post, from.value));
+  if (!accepted) {
+    violation(fmt::format("{}: receive {} takes a message of rank {} that it does not accept", name_of(life), post, from.value));
+  }
   if (p.source == any_rank) life.determined.push_back({Life::Determinant::match, post});
   observe(life, mix(mix(static_cast<std::uint64_t>(from.value), payload.send), payload.value));
 }
@@ -198,13 +202,14 @@ void Checker::check_received(const Life& life, const Channel& sent) {
     std::size_t i = begin;
     while (i < sends && (mine[i] || (post.tag != any_tag && at->second[i]->tag != post.tag))) ++i;
     if (i == sends) {
-      violation(fmt::format("{}: receive {} takes a message of rank {} that was not sent, or came before", name_of(life), n, post.from.value));
+      violation(fmt::format("{}: receive {} takes a message of rank {} that was not sent, or came before", name_of(life), n,
+                            post.from.value));
       return;
     }
     const Payload& expected = at->second[i]->payload;
     if (expected.send != post.payload.send || expected.value != post.payload.value) {
-      violation(fmt::format("{}: receive {} takes send {} of rank {}, not send {}, or another payload", name_of(life), n, post.payload.send,
-                            post.from.value, expected.send));
+      violation(fmt::format("{}: receive {} takes send {} of rank {}, not send {}, or another payload", name_of(life), n,
+                            post.payload.send, post.from.value, expected.send));
       return;
     }
     mine[i] = true;

@@ -15,8 +15,8 @@ std::vector<Fault> plan_faults(const JobOptions& options, std::uint64_t events) 
   using enum Fault::Kind;
   // As often as named.
   static const std::vector<Fault::Kind> of_ranks{kill, kill, kill, kill_at_point, kill_at_point, kill_again, lose_connection};
-  static const std::vector<Fault::Kind> of_nodes{kill, kill, kill, kill_at_point, kill_at_point, kill_again, lose_connection, lose_node, lose_node,
-                                                 lose_related, pause_node, lose_holder_connection};
+  static const std::vector<Fault::Kind> of_nodes{kill, kill, kill, kill_at_point, kill_at_point, kill_again, lose_connection,
+                                                 lose_node, lose_node, lose_related, pause_node, lose_holder_connection};
   const auto& kinds = !options.kinds.empty() ? options.kinds : options.node_level ? of_nodes : of_ranks;
   Random random(mix(options.seed, 3));
   std::vector<Fault> out;
@@ -31,14 +31,15 @@ std::vector<Fault> plan_faults(const JobOptions& options, std::uint64_t events) 
 }
 
 const char* name_of(Fault::Kind kind) {
-  static constexpr const char* names[Fault::kinds] = {"kill", "kill-at-point", "kill-again", "connection", "node", "related-nodes", "pause", "holder-connection"};
+  static constexpr const char* names[Fault::kinds] = {"kill", "kill-at-point", "kill-again", "connection",
+                                                       "node", "related-nodes", "pause", "holder-connection"};
   return names[kind];
 }
 
 std::string describe(const Fault& fault) {
-  static constexpr const char* what[Fault::kinds] = {"a rank is killed", "a rank is killed inside a call", "a rank is killed, and again in its recovery",
-                                                     "a connection is lost", "a node is lost", "a node is lost, and others that have to do with it",
-                                                     "a node is paused", "the connection to a holder is lost"};
+  static constexpr const char* what[Fault::kinds] = {
+      "a rank is killed", "a rank is killed inside a call", "a rank is killed, and again in its recovery", "a connection is lost",
+      "a node is lost", "a node is lost, and others that have to do with it", "a node is paused", "the connection to a holder is lost"};
   return fmt::format("before event {}: {}", fault.at, what[fault.kind]);
 }
 
@@ -101,7 +102,8 @@ NodeId World::node_victim(std::uint64_t choice) {
     if (!n->dead() && !head_.lost(n->id()) && !n->paused()) usable.push_back(n->id());
   }
   const bool several = usable.size() >= 3;
-  const bool unheard = std::ranges::any_of(nodes_, [this](const auto& n) { return (n->dead() || n->paused()) && !head_.lost(n->id()); });
+  auto unheard_of = [this](const auto& n) { return (n->dead() || n->paused()) && !head_.lost(n->id()); };
+  const bool unheard = std::ranges::any_of(nodes_, unheard_of);
   const bool close = unheard || !head_.settled();
   if (!several || (close && choice % 8 != 0)) return NodeId(-1);
   excused_ |= close;
@@ -135,7 +137,8 @@ void World::lose_related(std::uint64_t choice) {
 }
 
 int World::living() const {
-  return static_cast<int>(std::ranges::count_if(nodes_, [this](const auto& n) { return !n->dead() && !n->paused() && !head_.lost(n->id()); }));
+  auto lives = [this](const auto& n) { return !n->dead() && !n->paused() && !head_.lost(n->id()); };
+  return static_cast<int>(std::ranges::count_if(nodes_, lives));
 }
 
 // It is declared lost when it is silent for too long, and then goes on without knowing.

@@ -11,7 +11,10 @@ namespace hf::sim::job {
 enum class Workload : std::uint8_t { ring, stencil, wavefront, farm, traffic, any };
 
 struct Fault {
-  enum Kind : std::uint8_t { kill, kill_at_point, kill_again, lose_connection, lose_node, lose_related, pause_node, lose_holder_connection } kind;
+  enum Kind : std::uint8_t {
+    kill, kill_at_point, kill_again, lose_connection,
+    lose_node, lose_related, pause_node, lose_holder_connection,  // at level node
+  } kind;
   static constexpr int kinds = lose_holder_connection + 1;
   std::uint64_t at = 0;      // number of the event before which it strikes
   std::uint64_t choice = 0;  // of whom

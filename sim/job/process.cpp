@@ -310,8 +310,12 @@ std::string Process::describe() {
     if (!p.receiving.empty() || !p.unlogged.empty()) out += fmt::format(", payloads missing from {}", rank.value);
   }
   for (auto& [id, state] : contexts_) {
-    if (auto* r = state.matcher.posted().first()) out += fmt::format(", context {} receives from {} tag {}", id.value, r->source.value, r->tag.value);
-    if (auto* m = state.matcher.unexpected().first()) out += fmt::format(", context {} has one from {} tag {}", id.value, m->source.value, m->tag.value);
+    if (auto* r = state.matcher.posted().first()) {
+      out += fmt::format(", context {} receives from {} tag {}", id.value, r->source.value, r->tag.value);
+    }
+    if (auto* m = state.matcher.unexpected().first()) {
+      out += fmt::format(", context {} has one from {} tag {}", id.value, m->source.value, m->tag.value);
+    }
   }
   return out;
 }

@@ -21,10 +21,12 @@ SeedOutcome run_seed(const JobOptions& given) {
   out.faults = plan_faults(options, before.events);
   std::vector<Fault> faults;
   for (int i = 0; i < static_cast<int>(out.faults.size()); ++i) {
-    if (options.only.empty() || std::ranges::find(options.only, i) != options.only.end()) faults.push_back(out.faults[static_cast<std::size_t>(i)]);
+    const bool wanted = options.only.empty() || std::ranges::find(options.only, i) != options.only.end();
+    if (wanted) faults.push_back(out.faults[static_cast<std::size_t>(i)]);
   }
   out.faulty = run_job(options, faults);
-  if (out.faulty.violations.empty() && out.faulty.ended.empty() && send_deterministic(options.workload) && out.faulty.results != before.results) {
+  const bool whole = out.faulty.violations.empty() && out.faulty.ended.empty();
+  if (whole && send_deterministic(options.workload) && out.faulty.results != before.results) {
     out.faulty.violations.push_back("the results are not those of the run without faults");
   }
   return out;

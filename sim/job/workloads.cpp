@@ -145,7 +145,7 @@ Program traffic(JobOptions options, Process& mpi) {
     for (std::uint64_t m = 0; m < a_step; ++m) {
       const std::uint64_t h = script.of_job(s, m + 100);
       const int from = static_cast<int>(h % static_cast<std::uint64_t>(n));
-      const int to = static_cast<int>((static_cast<std::uint64_t>(from) + 1 + (h >> 20) % static_cast<std::uint64_t>(n - 1)) % static_cast<std::uint64_t>(n));
+      const int to = (from + 1 + static_cast<int>((h >> 20) % static_cast<std::uint64_t>(n - 1))) % n;
       const int context = static_cast<int>(h >> 32 & 3) % 3, tag = context == 1 ? step : static_cast<int>(h >> 36 & 1);
       if (to == self && context == 0) open.push_back(mpi.irecv(from, 0, h >> 40 & 1 ? tag : -1));
       if (to == self && context == 1) open.push_back(mpi.irecv(-1, 1, tag));
