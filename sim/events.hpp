@@ -36,7 +36,9 @@ class Events {
     std::uint64_t order;
     Action action;
   };
-  static bool later(const Planned& a, const Planned& b) { return std::pair(a.time, a.order) > std::pair(b.time, b.order); }
+  static constexpr auto later = [](const Planned& a, const Planned& b) {
+    return a.time != b.time ? a.time > b.time : a.order > b.order;
+  };
 
   std::vector<Planned> queue_;  // a heap
   Instant now_{};

@@ -1,6 +1,7 @@
 #include "core/event_logger/store.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace hf::core::event_logger {
 
@@ -17,6 +18,7 @@ Store::Verdict Store::on_append(Rank rank, Term term, std::uint64_t position, st
     stream = {.fence = term};
   }
   stream.term = term;
+  stream.known = true;
   if (position > stream.bytes.size()) return Verdict::gap;
   if (!bytes.empty()) {
     // What stands behind is part of an event that a hosting before could not send whole.
@@ -61,7 +63,8 @@ Store::Content Store::on_open(Rank rank, Term term) {
   Stream& stream = at->second;
   if (term < stream.fence) return {.refused = true};
   stream.fence = term;
-  return {.term = stream.term, .known = !is_new, .promised = stream.promised, .last_failed = stream.last_failed, .bytes = stream.bytes};
+  const bool known = std::exchange(stream.known, true);
+  return {.term = stream.term, .known = known, .promised = stream.promised, .last_failed = stream.last_failed, .bytes = stream.bytes};
 }
 
 std::uint64_t Store::end(Rank rank) const {
@@ -78,7 +81,12 @@ void Store::forget(Rank rank, Term below) {
   auto at = streams_.find(rank);
   if (at == streams_.end() || at->second.term >= below) return;
   bytes_ -= at->second.bytes.size();
+#ifdef HOLDFAST_MUTATE_FORGET_FENCE
   streams_.erase(at);
+#else
+  // Who hosted it before may not have heard of that, and goes on appending.
+  at->second = {.fence = std::max(at->second.fence, below)};
+#endif
 }
 
 }  // namespace hf::core::event_logger

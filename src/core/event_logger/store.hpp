@@ -44,7 +44,7 @@ class Store {
 
   std::uint64_t end(Rank rank) const;
   TestClock last_failed(Rank rank) const;
-  // What hostings before this term appended; the rank's present holder is another.
+  // What hostings before this term appended; the rank's present holder is another. They are refused from then on.
   void forget(Rank rank, Term below);
   std::uint64_t bytes() const { return bytes_; }
 
@@ -52,6 +52,7 @@ class Store {
   struct Stream {
     Term fence{};  // appends of lower terms are refused
     Term term{};   // of what is here
+    bool known = false;  // appended or opened, and not forgotten since
     std::uint64_t promised = 0;
     TestClock last_failed{};
     std::vector<std::byte> bytes;

@@ -231,6 +231,17 @@ TEST(EventLogger, PartOfAnEventThatWasNotSentWholeGivesWay) {
   EXPECT_EQ(store.bytes(), 32u);
 }
 
+TEST(EventLogger, WhatIsForgottenStaysFencedAndIsUnknown) {
+  Store store(1024);
+  std::vector<std::byte> bytes(16, std::byte{1});
+  store.on_open(Rank{0}, Term{1});
+  store.forget(Rank{0}, Term{1});
+  // A node that was silent for long does not know that its rank is elsewhere.
+  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, 0, 0, {}, bytes), Store::Verdict::refused);
+  EXPECT_FALSE(store.on_open(Rank{0}, Term{2}).known);
+  EXPECT_EQ(store.on_append(Rank{0}, Term{2}, 0, 0, {}, bytes), Store::Verdict::taken);
+}
+
 TEST(EventLogger, TheBoundIsOfAllStreamsTogether) {
   Store store(32);
   std::vector<std::byte> bytes(24);

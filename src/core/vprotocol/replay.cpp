@@ -49,6 +49,9 @@ Replay::Test Replay::on_test(TestClock clock) {
   if (clock < deliveries_.front().clock) return {Test::nothing, {}};
   if (clock > deliveries_.front().clock) return {Test::diverged, {}};
   current_ = std::move(deliveries_.front().indices);
+#ifdef HOLDFAST_MUTATE_REPLAY_OUT_OF_ORDER
+  std::ranges::sort(current_);
+#endif
   deliveries_.pop_front();
   consume();
   return {Test::exactly, current_};

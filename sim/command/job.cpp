@@ -1,0 +1,104 @@
+#include "sim/command/job.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+
+#include "sim/job/options.hpp"
+
+namespace hf::sim::job {
+namespace {
+
+struct Sum {
+  std::uint64_t failed = 0, ended = 0, deaths = 0, moves = 0, events = 0, messages = 0;
+};
+
+std::string again(const JobOptions& options, const std::vector<int>& only) {
+  std::string kinds;
+  for (Fault::Kind kind : options.kinds) kinds += fmt::format("{}{}", kinds.empty() ? " --kinds " : ",", name_of(kind));
+  return fmt::format("holdfast-sim job --ranks {} --nodes {} --spares {} --level {} --workload {} --steps {} --faults {}{} --first-seed {} "
+                     "--only {}",
+                     options.ranks, options.nodes, options.spares, options.node_level ? "node" : "process", name_of(options.workload),
+                     options.steps, options.faults, kinds, options.seed, fmt::join(only, ","));
+}
+
+void report_failure(const JobOptions& options, const SeedOutcome& outcome) {
+  fmt::print("seed {}: FAILED ({})\n", options.seed, name_of(drawn(options).workload));
+  for (const std::string& violation : outcome.faulty.violations) fmt::print("  {}\n", violation);
+  const std::vector<int> left = shrink(options, outcome);
+  for (int i : left) {
+    const auto at = static_cast<std::size_t>(i);
+    if (at < outcome.faults.size()) fmt::print("  fault {}: {}\n", i, describe(outcome.faults[at]));
+  }
+  fmt::print("  again: {}\n", again(options, left));
+}
+
+}  // namespace
+
+int job_command(int count, char** values) {
+  JobOptions options;
+  std::uint64_t seeds = 1, failures_max = 5;
+  std::string level = "node", workload = "any";
+  std::vector<std::string> kinds;
+  CLI::App app{"Simulates the ranks of a job: matching, message logging, determinants on other nodes, under faults at any event.",
+               "holdfast-sim job"};
+  app.option_defaults()->always_capture_default();
+  app.add_option("--ranks", options.ranks, "number of ranks")->check(CLI::Range(2, 1'000'000));
+  app.add_option("--nodes", options.nodes, "nodes that they are spread over")->check(CLI::Range(1, 100'000));
+  app.add_option("--spares", options.spares, "nodes without ranks")->check(CLI::Range(0, 100'000));
+  app.add_option("--level", level, "where determinants are stable")->check(CLI::IsMember({"process", "node"}));
+  app.add_option("--workload", workload, "the program")->check(CLI::IsMember({"ring", "stencil", "wavefront", "farm", "traffic", "any"}));
+  app.add_option("--steps", options.steps, "of the program")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--faults", options.faults, "at most so many are drawn (some strike several at once)")->check(CLI::Range(0, 100'000));
+  app.add_option("--kinds", kinds, "of faults: kill, kill-at-point, kill-again, connection, node, related-nodes, pause, holder-connection")
+      ->delimiter(',')->always_capture_default(false);
+  app.add_option("--seeds", seeds, "number of runs")->check(CLI::PositiveNumber);
+  app.add_option("--first-seed", options.seed, "seed of the first run");
+  app.add_option("--only", options.only, "of the faults of a seed, these alone: 0,2")->delimiter(',')->always_capture_default(false);
+  app.add_option("--failures", failures_max, "stop after so many")->check(CLI::PositiveNumber);
+  CLI11_PARSE(app, count, values);
+  if (options.nodes > options.ranks) {
+    fmt::print(stderr, "holdfast-sim: {} nodes for {} ranks: give every node a rank, and others with --spares\n", options.nodes,
+               options.ranks);
+    return 2;
+  }
+  options.node_level = level == "node";
+  for (const std::string& text : kinds) {
+    int kind = 0;
+    while (kind < Fault::kinds && text != name_of(static_cast<Fault::Kind>(kind))) ++kind;
+    const bool known = kind < Fault::kinds && (options.node_level || kind < Fault::lose_node);
+    if (!known) {
+      fmt::print(stderr, "holdfast-sim: --kinds {}: there is no such fault at level {} (holdfast-sim job --help)\n", text, level);
+      return 2;
+    }
+    options.kinds.push_back(static_cast<Fault::Kind>(kind));
+  }
+  for (Workload w : {Workload::ring, Workload::stencil, Workload::wavefront, Workload::farm, Workload::traffic}) {
+    if (workload == name_of(w)) options.workload = w;
+  }
+  Sum sum;
+  const auto began = std::chrono::steady_clock::now();
+  const std::uint64_t first = options.seed;
+  for (; options.seed < first + seeds && sum.failed < failures_max; ++options.seed) {
+    const SeedOutcome outcome = run_seed(options);
+    sum.deaths += outcome.faulty.deaths;
+    sum.moves += outcome.faulty.moves;
+    sum.events += outcome.faulty.events;
+    sum.messages += outcome.faulty.messages;
+    sum.ended += !outcome.faulty.ended.empty();
+    if (outcome.faulty.violations.empty()) continue;
+    ++sum.failed;
+    report_failure(options, outcome);
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  const std::uint64_t runs = options.seed - first;
+  fmt::print("{} of {} seeds failed: {} deaths of ranks, {} nodes lost, {} jobs ended since determinants were lost with two nodes, "
+             "{} events, {} messages; {:.1f} s, {:.0f} seeds a second\n",
+             sum.failed, runs, sum.deaths, sum.moves, sum.ended, sum.events, sum.messages, seconds, static_cast<double>(runs) / seconds);
+  return sum.failed > 0 ? 1 : 0;
+}
+
+}  // namespace hf::sim::job

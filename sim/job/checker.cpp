@@ -1,0 +1,221 @@
+#include "sim/job/checker.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "core/vprotocol/events.hpp"
+#include "sim/job/random.hpp"
+
+namespace hf::sim::job {
+namespace {
+
+std::string name_of(const Life& life) { return fmt::format("rank {} ({})", life.rank.value, life.incarnation.value); }
+
+}  // namespace
+
+void Checker::violation(std::string text) {
+  constexpr std::size_t enough = 20;
+  if (violations_.size() < enough) violations_.push_back(std::move(text));
+}
+
+Life& Checker::on_start(Rank rank, Incarnation incarnation) {
+  auto& life = *of(rank).lives.emplace_back(std::make_unique<Life>());
+  life.rank = rank;
+  life.incarnation = incarnation;
+  of(rank).newest = std::max(of(rank).newest, incarnation);
+  return life;
+}
+
+Life& Checker::life(Rank rank, Incarnation incarnation) {
+  auto& lives = of(rank).lives;
+  auto at = std::find_if(lives.rbegin(), lives.rend(), [&](const auto& life) { return life->incarnation == incarnation; });
+  return **at;
+}
+
+void Checker::on_died(Life& life) {
+  auto& kept = of(life.rank).on_node;
+  if (life.seen.size() > kept.size()) kept = life.seen;
+}
+
+void Checker::on_finished(Life& life, std::uint64_t result) {
+  life.finished = true;
+  life.result = result;
+  of(life.rank).final = &life;
+}
+
+// ---- calls of the program
+
+void Checker::observe(Life& life, std::uint64_t what) {
+  const std::size_t at = life.seen.size();
+  life.seen.push_back(mix(at == 0 ? 1 : life.seen.back(), what));
+  const RankState& state = of(life.rank);
+  // What runs on a node that was declared lost, not knowing it, may go another way, as long as nobody hears of it.
+  if (life.incarnation < state.newest) return;
+  auto differs = [&](const std::vector<std::uint64_t>& before) { return at < before.size() && before[at] != life.seen[at]; };
+  if (differs(state.shown)) {
+    violation(fmt::format("{}: observation {} is not what others have seen the consequences of", name_of(life), at));
+  }
+  if (differs(state.on_node)) violation(fmt::format("{}: observation {} is not that of the incarnation before", name_of(life), at));
+}
+
+std::uint32_t Checker::on_send(Life& life, Rank to, Context context, MessageTag tag, std::uint64_t value) {
+  auto number = static_cast<std::uint32_t>(life.sends.size());
+  life.sends.push_back({to, context, tag, {value, number}, life.seen.size(), life.determined.size()});
+  return number;
+}
+
+std::uint32_t Checker::on_post(Life& life, Rank source, Context context, MessageTag tag) {
+  life.posts.push_back({source, context, tag});
+  return static_cast<std::uint32_t>(life.posts.size() - 1);
+}
+
+void Checker::on_received(Life& life, std::uint32_t post, Rank from, MessageTag tag, const Payload& payload) {
+  Life::Post& p = life.posts[post];
+  if (p.received) violation(fmt::format("{}: receive {} completes twice", name_of(life), post));
+  p.received = true;
+  p.from = from;
+  p.payload = payload;
+  const bool accepted = (p.source == any_rank || p.source == from) && (p.tag == any_tag || p.tag == tag);
+  if (!accepted) {
+    violation(fmt::format("{}: receive {} takes a message of rank {} that it does not accept", name_of(life), post, from.value));
+  }
+  if (p.source == any_rank) life.determined.push_back({Life::Determinant::match, post});
+  observe(life, mix(mix(static_cast<std::uint64_t>(from.value), payload.send), payload.value));
+}
+
+void Checker::on_test(Life& life, std::span<const std::int32_t> found) {
+  const std::uint64_t clock = ++life.tests;
+  life.determined.push_back({found.empty() ? Life::Determinant::failed : Life::Determinant::delivery, clock});
+  std::uint64_t what = found.size();
+  for (std::int32_t index : found) what = mix(what, static_cast<std::uint64_t>(index));
+  observe(life, what);
+}
+
+void Checker::on_time(Life& life, double time) {
+  life.determined.push_back({Life::Determinant::time, std::bit_cast<std::uint64_t>(time)});
+  observe(life, std::bit_cast<std::uint64_t>(time));
+}
+
+// ---- below
+
+void Checker::on_stable(Rank rank, Bytes events, TestClock last_failed) {
+  using core::vprotocol::EventHead;
+  using core::vprotocol::EventKind;
+  RankState& state = of(rank);
+  state.last_test = std::max(state.last_test, last_failed.value);
+  for (EventHead head; events.size() >= sizeof(head);) {
+    std::memcpy(&head, events.data(), sizeof(head));
+    const std::uint64_t bytes = core::vprotocol::encoded_bytes(head);
+    if (bytes > events.size()) break;
+    if (head.kind == EventKind::match) state.matches.insert(head.key);
+    if (head.kind == EventKind::delivery) {
+      state.deliveries.insert(head.key);
+      state.last_test = std::max(state.last_test, head.key);
+    }
+    if (head.kind == EventKind::time) state.times.insert(head.key);
+    events = events.subspan(bytes);
+  }
+}
+
+bool Checker::is_stable(const RankState& state, const Life::Determinant& determinant) const {
+  switch (determinant.kind) {
+    case Life::Determinant::match: return state.matches.contains(determinant.key);
+    case Life::Determinant::delivery: return state.deliveries.contains(determinant.key);
+    case Life::Determinant::failed: return determinant.key <= state.last_test;
+    case Life::Determinant::time: return state.times.contains(determinant.key);
+  }
+  return false;
+}
+
+void Checker::require_stable(Life& life, std::size_t count, const char* what) {
+  const RankState& state = of(life.rank);
+  while (life.stable < count && is_stable(state, life.determined[life.stable])) ++life.stable;
+  if (life.stable >= count) return;
+  violation(fmt::format("{}: {} leaves before determinant {} of {} is stable", name_of(life), what, life.stable, count));
+  life.stable = count;
+}
+
+void Checker::show(Life& life, std::size_t count) {
+  auto& shown = of(life.rank).shown;
+  if (count == 0) return;
+  const std::size_t common = std::min(count, shown.size());
+  if (common > 0 && shown[common - 1] != life.seen[common - 1]) {
+    violation(fmt::format("{}: sends what does not follow from what others have seen of the rank", name_of(life)));
+  }
+  if (count > shown.size()) shown.insert(shown.end(), life.seen.begin() + static_cast<std::ptrdiff_t>(shown.size()),
+                                         life.seen.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+void Checker::on_left(Rank rank, Incarnation incarnation, std::uint32_t send) {
+  Life& sender = life(rank, incarnation);
+  const Life::Send& s = sender.sends[send];
+  require_stable(sender, s.determined, "a message");
+  show(sender, s.seen);
+}
+
+void Checker::on_acknowledged(Rank rank, Incarnation incarnation, std::size_t seen, std::size_t determined) {
+  Life& receiver = life(rank, incarnation);
+  require_stable(receiver, determined, "an acknowledgement");
+  show(receiver, seen);
+}
+
+// ---- the end
+
+std::vector<std::uint64_t> Checker::results() const {
+  std::vector<std::uint64_t> out;
+  for (const RankState& state : ranks_) out.push_back(state.final ? state.final->result : 0);
+  return out;
+}
+
+// What each rank's last life was given is what the last lives of the others sent, each message once, in order as far as
+// receives could tell.
+void Checker::at_end() {
+  std::vector<Channel> sent(ranks_.size());  // by receiver
+  for (const RankState& state : ranks_) {
+    if (!state.final) continue;
+    for (const Life::Send& s : state.final->sends) sent[static_cast<std::size_t>(s.to.value)][{state.final->rank, s.context}].push_back(&s);
+  }
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    if (ranks_[i].final) check_received(*ranks_[i].final, sent[i]);
+  }
+}
+
+void Checker::check_received(const Life& life, const Channel& sent) {
+  std::map<std::pair<Rank, Context>, std::vector<bool>> taken;
+  std::size_t count = 0, all = 0;
+  for (const auto& [channel, sends] : sent) {
+    taken[channel].resize(sends.size());
+    all += sends.size();
+  }
+  std::map<std::pair<Rank, Context>, std::size_t> first;  // all before are taken
+  for (std::size_t n = 0; n < life.posts.size(); ++n) {
+    const Life::Post& post = life.posts[n];
+    if (!post.received) continue;
+    auto at = sent.find({post.from, post.context});
+    const std::size_t sends = at == sent.end() ? 0 : at->second.size();
+    std::size_t& begin = first[{post.from, post.context}];
+    auto& mine = taken[{post.from, post.context}];
+    while (begin < sends && mine[begin]) ++begin;
+    std::size_t i = begin;
+    while (i < sends && (mine[i] || (post.tag != any_tag && at->second[i]->tag != post.tag))) ++i;
+    if (i == sends) {
+      violation(fmt::format("{}: receive {} takes a message of rank {} that was not sent, or came before", name_of(life), n,
+                            post.from.value));
+      return;
+    }
+    const Payload& expected = at->second[i]->payload;
+    if (expected.send != post.payload.send || expected.value != post.payload.value) {
+      violation(fmt::format("{}: receive {} takes send {} of rank {}, not send {}, or another payload", name_of(life), n,
+                            post.payload.send, post.from.value, expected.send));
+      return;
+    }
+    mine[i] = true;
+    ++count;
+  }
+  if (count != all) violation(fmt::format("{}: {} of {} messages were received", name_of(life), count, all));
+}
+
+}  // namespace hf::sim::job

@@ -1,0 +1,169 @@
+// World: what strikes the job. A fault is bound to the number of an event, so that it can strike at any.
+#include <algorithm>
+
+#include "sim/job/world.hpp"
+
+namespace hf::sim::job {
+namespace {
+
+constexpr std::int64_t microsecond = 1000;
+constexpr std::int64_t silence_ns = 500 * microsecond;  // after which the head declares a node lost
+
+}  // namespace
+
+std::vector<Fault> plan_faults(const JobOptions& options, std::uint64_t events) {
+  using enum Fault::Kind;
+  // As often as named.
+  static const std::vector<Fault::Kind> of_ranks{kill, kill, kill, kill_at_point, kill_at_point, kill_again, lose_connection};
+  static const std::vector<Fault::Kind> of_nodes{kill, kill, kill, kill_at_point, kill_at_point, kill_again, lose_connection,
+                                                 lose_node, lose_node, lose_related, pause_node, lose_holder_connection};
+  const auto& kinds = !options.kinds.empty() ? options.kinds : options.node_level ? of_nodes : of_ranks;
+  Random random(mix(options.seed, 3));
+  std::vector<Fault> out;
+  const std::uint64_t count = 1 + random.below(static_cast<std::uint64_t>(std::max(1, options.faults)));
+  while (out.size() < count) {
+    Fault fault{kinds[random.below(kinds.size())], random.below(events + events / 8 + 1), random()};
+    out.push_back(fault);
+    if (random.one_in(4)) out.push_back({fault.kind, fault.at + random.below(3), random()});  // several at once
+  }
+  std::ranges::sort(out, {}, &Fault::at);
+  return out;
+}
+
+const char* name_of(Fault::Kind kind) {
+  static constexpr const char* names[Fault::kinds] = {"kill", "kill-at-point", "kill-again", "connection",
+                                                       "node", "related-nodes", "pause", "holder-connection"};
+  return names[kind];
+}
+
+std::string describe(const Fault& fault) {
+  static constexpr const char* what[Fault::kinds] = {
+      "a rank is killed", "a rank is killed inside a call", "a rank is killed, and again in its recovery", "a connection is lost",
+      "a node is lost", "a node is lost, and others that have to do with it", "a node is paused", "the connection to a holder is lost"};
+  return fmt::format("before event {}: {}", fault.at, what[fault.kind]);
+}
+
+Process* World::victim(std::uint64_t choice) {
+  for (int i = 0; i < options_.ranks; ++i) {
+    auto& processes = processes_[(choice + static_cast<std::uint64_t>(i)) % static_cast<std::uint64_t>(options_.ranks)];
+    if (!processes.empty() && !processes.back()->node().paused()) return processes.back();
+  }
+  return nullptr;
+}
+
+void World::strike(const Fault& fault) {
+  switch (fault.kind) {
+    case Fault::kill:
+    case Fault::kill_at_point:
+    case Fault::kill_again: {
+      Process* p = victim(fault.choice);
+      if (!p) return;
+      if (fault.kind == Fault::kill_at_point) return p->die_at_point(static_cast<int>(fault.choice >> 32 & 15) + 1);
+      const Rank rank = p->self();
+      kill(rank, p->incarnation());
+      if (fault.kind == Fault::kill) return;
+      for (int again = 1; again <= 2; ++again) {
+        events_.in(random_.between(1, again * 300) * microsecond, [this, rank] {
+          if (auto& now = processes_[static_cast<std::size_t>(rank.value)]; !now.empty()) kill(rank, now.back()->incarnation());
+        });
+      }
+      return;
+    }
+    case Fault::lose_node: {
+      if (const NodeId number = node_victim(fault.choice); number.value >= 0) lose_node(number);
+      return;
+    }
+    case Fault::lose_related: return lose_related(fault.choice);
+    case Fault::pause_node: return pause_node(fault.choice);
+    case Fault::lose_connection: return network_.lose_one(fault.choice);
+    case Fault::lose_holder_connection: {
+      Node& n = node(NodeId(static_cast<int>(fault.choice % static_cast<std::uint64_t>(options_.nodes))));
+      if (!n.dead()) n.lose_holder_connection();
+    }
+  }
+}
+
+void World::kill(Rank rank, Incarnation incarnation) {
+  Process* p = find(rank, incarnation);
+  if (!p || p->node().paused()) return;
+  ++outcome_.deaths;
+  p->node().kill(*p);
+}
+
+void World::on_point(Process& process) {
+  // Not from inside its own call.
+  events_.in(0, [this, rank = process.self(), incarnation = process.incarnation()] { kill(rank, incarnation); });
+}
+
+// Another must stay that holds, or hosts, what this one does.
+NodeId World::node_victim(std::uint64_t choice) {
+  std::vector<NodeId> usable;
+  for (auto& n : nodes_) {
+    if (!n->dead() && !head_.lost(n->id()) && !n->paused()) usable.push_back(n->id());
+  }
+  const bool several = usable.size() >= 3;
+  auto unheard_of = [this](const auto& n) { return (n->dead() || n->paused()) && !head_.lost(n->id()); };
+  const bool unheard = std::ranges::any_of(nodes_, unheard_of);
+  const bool close = unheard || !head_.settled();
+  if (!several || (close && choice % 8 != 0)) return NodeId(-1);
+  excused_ |= close;
+  return usable[(choice >> 8) % usable.size()];
+}
+
+void World::lose_node(NodeId number) {
+  ++outcome_.moves;
+  node(number).end(true);
+  events_.in(random_.one_in(3) ? silence_ns : random_.between(1, 50) * microsecond, [this, number] { head_.lose(number); });
+}
+
+// A node, and then who holds its determinants, takes its ranks over, or holds them for whoever does: in any order, soon.
+void World::lose_related(std::uint64_t choice) {
+  const NodeId number = node_victim(choice);
+  if (number.value < 0) return;
+  const Rank rank = head_.any_rank_of(number);
+  const NodeId holder = head_.holder_of(number);
+  lose_node(choice & 4 && holder.value >= 0 && !node(holder).dead() ? holder : number);
+  std::int64_t in = 0;
+  for (int i = 0; i < 2; ++i) {
+    in += random_.between(1, std::int64_t{1} << random_.below(10)) * microsecond;
+    events_.in(in, [this, rank] {
+      const NodeId host = head_.host_of(rank), its_holder = head_.holder_of(host);
+      const NodeId next = its_holder.value >= 0 && random_.one_in(2) ? its_holder : host;
+      if (node(next).dead() || node(next).paused() || living() < 3) return;
+      excused_ = true;
+      lose_node(next);
+    });
+  }
+}
+
+int World::living() const {
+  auto lives = [this](const auto& n) { return !n->dead() && !n->paused() && !head_.lost(n->id()); };
+  return static_cast<int>(std::ranges::count_if(nodes_, lives));
+}
+
+// It is declared lost when it is silent for too long, and then goes on without knowing.
+void World::pause_node(std::uint64_t choice) {
+  const NodeId number = node_victim(choice);
+  if (number.value < 0) return;
+  const std::int64_t ns = random_.between(1, 2 * silence_ns);
+  node(number).pause();
+  events_.in(ns, [this, number] { node(number).resume(); });
+  if (ns < silence_ns) return;
+  ++outcome_.moves;
+  events_.in(silence_ns, [this, number] { head_.lose(number); });
+  // It hears that it is fenced.
+  events_.in(ns + random_.between(1, 1000) * microsecond, [this, number] { node(number).end(false); });
+}
+
+// Agents that kept their determinants there, or were asking for some.
+void World::on_node_gone(NodeId gone) {
+  for (auto& n : nodes_) {
+    if (n->dead() || n->id() == gone) continue;
+    at_node(*n, latency(false), [&other = *n, gone] {
+      other.on_holder_closed(gone);
+      other.on_place_lost(gone);
+    });
+  }
+}
+
+}  // namespace hf::sim::job

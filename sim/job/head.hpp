@@ -1,0 +1,82 @@
+// The head's decisions about nodes, as src/daemon/head_nodes.cpp: who hosts a rank, under which term, who holds whose determinants.
+// It does not fail, and reaches every agent in order with a delay: the tree and membership have a simulation of their own.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "sim/job/board.hpp"
+
+namespace hf::sim::job {
+
+class Node;
+class World;
+
+struct AdoptedRank {
+  Rank rank{};
+  Incarnation incarnation{};
+  Term term{};
+};
+
+struct Adoption {
+  std::vector<AdoptedRank> ranks;
+  std::vector<NodeId> places;
+  bool all_places = true;
+  std::uint64_t group = 0;
+};
+
+class Head {
+ public:
+  explicit Head(World& world);
+  void begin();  // names the holders
+
+  // ---- what agents say; heard later, unless the agent is declared lost by then
+  void report(Node& from, Rank rank, const BoardEntry& entry);
+  void on_held(Node& from, Generation generation);
+  void on_adopted(Node& from, std::uint64_t group);
+  void on_adopt_failed(Node& from);
+
+  void lose(NodeId node);  // declared lost: it is, or was silent for too long
+  bool all_finished() const { return finished_ == static_cast<int>(hosting_.size()); }
+  bool lost(NodeId node) const { return agents_[static_cast<std::size_t>(node.value)].lost; }
+  // Every agent's determinants are where they survive its loss, and no rank is on its way.
+  bool settled() const;
+  NodeId holder_of(NodeId node) const { return agents_[static_cast<std::size_t>(node.value)].holder; }
+  Rank any_rank_of(NodeId node) const;  // rank 0, if it has none
+  NodeId host_of(Rank rank) const { return hosting_[static_cast<std::size_t>(rank.value)].node; }
+
+ private:
+  struct Agent {
+    bool lost = false, held = true;
+    NodeId holder{-1};
+    Generation generation{};
+  };
+  struct Hosting {
+    NodeId node{};
+    Incarnation incarnation{};
+    RankState state = RankState::running;
+    Incarnation log_base{};
+    Term term{};
+    std::vector<NodeId> places;  // of its determinants
+    bool place_lost = false, moving = false;
+    std::uint64_t group = 0;
+  };
+  std::vector<Rank> ranks_at(NodeId node) const;
+  NodeId choose_holder(NodeId node) const;
+  void give_holder(NodeId node);
+  void move(const std::vector<Rank>& ranks, NodeId to);
+  void broadcast(Rank rank);
+  void gather(Rank rank);
+  template <class Action>
+  void tell(NodeId node, Action action);
+  Agent& agent(NodeId node) { return agents_[static_cast<std::size_t>(node.value)]; }
+  Hosting& hosting(Rank rank) { return hosting_[static_cast<std::size_t>(rank.value)]; }
+
+  World& world_;
+  std::vector<Agent> agents_;
+  std::vector<Hosting> hosting_;
+  int finished_ = 0;
+  std::vector<Rank> ended_;  // and not told yet
+  std::uint64_t groups_ = 0;
+};
+
+}  // namespace hf::sim::job

@@ -1,0 +1,62 @@
+// Jobs that must be good, with fixed seeds and fresh ones. A failure prints the command that replays it.
+#include <gtest/gtest.h>
+
+#include "base/test_seed.hpp"
+#include "sim/job/options.hpp"
+
+namespace hf::sim::job {
+namespace {
+
+void good(JobOptions options, std::uint64_t seeds, const std::string& arguments) {
+  std::uint64_t deaths = 0;
+  const std::uint64_t fresh = test_seed() % 1'000'000'000;
+  for (std::uint64_t i = 0; i < seeds; ++i) {
+    options.seed = i % 4 == 0 ? fresh + i : i;
+    const SeedOutcome outcome = run_seed(options);
+    deaths += outcome.faulty.deaths + outcome.faulty.moves;
+    for (const std::string& violation : outcome.faulty.violations) {
+      ADD_FAILURE() << violation << "\nagain: holdfast-sim job " << arguments << " --first-seed " << options.seed;
+    }
+    if (testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(deaths, seeds / 4);
+}
+
+TEST(SimulatedJob, LevelProcess) {
+  JobOptions options;
+  options.node_level = false;
+  good(options, 400, "--level process");
+}
+
+TEST(SimulatedJob, LevelNode) { good({}, 600, ""); }
+
+TEST(SimulatedJob, NodesAreLostTogether) {
+  JobOptions options;
+  options.ranks = 6;
+  options.nodes = 5;
+  options.spares = 2;
+  options.kinds = {Fault::lose_related, Fault::pause_node};
+  good(options, 300, "--ranks 6 --nodes 5 --spares 2 --kinds related-nodes,pause");
+}
+
+TEST(SimulatedJob, ManyRanksAndFaults) {
+  JobOptions options;
+  options.ranks = 64;
+  options.nodes = 8;
+  options.spares = 3;
+  options.faults = 64;
+  options.kinds = {Fault::kill, Fault::kill_at_point, Fault::kill_again, Fault::lose_connection};
+  good(options, 6, "--ranks 64 --nodes 8 --spares 3 --faults 64 --kinds kill,kill-at-point,kill-again,connection");
+}
+
+TEST(SimulatedJob, TheSameSeedIsTheSameRun) {
+  JobOptions options;
+  options.seed = 7;
+  const SeedOutcome one = run_seed(options), other = run_seed(options);
+  EXPECT_EQ(one.faulty.events, other.faulty.events);
+  EXPECT_EQ(one.faulty.results, other.faulty.results);
+  EXPECT_EQ(one.faulty.messages, other.faulty.messages);
+}
+
+}  // namespace
+}  // namespace hf::sim::job

@@ -1,0 +1,39 @@
+# Each of these bugs must be found by a checker within the seeds given: the simulator, the named sources built with the bug, must
+# report a failed seed. (An object file given to the linker takes the place of the one in the library.)
+function(holdfast_sim_mutations seeds)
+  cmake_parse_arguments(arg "" "" "SOURCES;MUTATIONS;ARGS" ${ARGN})
+  foreach(mutation IN LISTS arg_MUTATIONS)
+    string(TOLOWER ${mutation} name)
+    set(program sim_job_mutated_${name})
+    add_executable(${program} $<TARGET_OBJECTS:sim_command> ${arg_SOURCES})
+    target_compile_definitions(${program} PRIVATE HOLDFAST_MUTATE_${mutation})
+    target_compile_options(${program} PRIVATE -O1 -Wno-unused-parameter -Wno-unused-variable)
+    target_link_libraries(${program} PRIVATE hf_sim hf_sim_job CLI11::CLI11)
+    holdfast_precompiled(${program} hf_base)
+    add_test(NAME sim.job.mutation.${name} COMMAND ${program} job --seeds ${seeds} --failures 1 ${arg_ARGS})
+    set_tests_properties(sim.job.mutation.${name} PROPERTIES LABELS "sim;mutation" TIMEOUT 120
+                         PASS_REGULAR_EXPRESSION "again: holdfast-sim job .*1 of [0-9]+ seeds failed")
+  endforeach()
+endfunction()
+
+set(core ${CMAKE_SOURCE_DIR}/src/core)
+set(here ${CMAKE_CURRENT_SOURCE_DIR}/job)
+
+# What is an event, when it is stable, what waits for it.
+holdfast_sim_mutations(500 SOURCES ${core}/vprotocol/pessimist.cpp MUTATIONS DROP_MATCH DROP_DELIVERY DROP_FAILED_TEST DROP_TIME)
+holdfast_sim_mutations(500 SOURCES ${core}/vprotocol/replay.cpp MUTATIONS REPLAY_OUT_OF_ORDER)
+holdfast_sim_mutations(500 SOURCES ${here}/send.cpp ${here}/process.cpp MUTATIONS UNGATED_RENDEZVOUS)
+holdfast_sim_mutations(500 SOURCES ${here}/process.cpp MUTATIONS WRITTEN_IS_STABLE PAST_IS_STABLE NUMBER_AT_TRANSMISSION)
+holdfast_sim_mutations(500 SOURCES ${here}/send.cpp MUTATIONS LOG_UNGATED SENT_BEFORE_IS_SENT)
+# Exactly once, in order, from whom.
+holdfast_sim_mutations(500 SOURCES ${here}/receive.cpp MUTATIONS DROP_TOO_MUCH DROP_TOO_LITTLE ACCEPT_OLD_INCARNATION ONE_NUMBERING
+                                                                 FORGET_LOST_PAYLOAD)
+holdfast_sim_mutations(500 SOURCES ${here}/channel.cpp MUTATIONS IGNORE_OPENING)
+# Determinants on other nodes.
+set(nodes ARGS --ranks 6 --nodes 5 --spares 2 --kinds)
+holdfast_sim_mutations(500 SOURCES ${core}/event_logger/store.cpp MUTATIONS ACCEPT_FENCED)
+holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/store.cpp MUTATIONS FORGET_FENCE ${nodes} pause --workload traffic)
+holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/store.cpp MUTATIONS FORGET_PROMISED ${nodes} related-nodes --workload traffic)
+holdfast_sim_mutations(500 SOURCES ${core}/event_logger/sender.cpp MUTATIONS STABLE_WHEN_SENT)
+holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/found.cpp MUTATIONS OLDER_SUFFICES ${nodes} related-nodes --workload traffic)
+holdfast_sim_mutations(2000 SOURCES ${here}/keeper.cpp MUTATIONS COUNT_OLD_VISITS ARGS --kinds node,holder-connection)

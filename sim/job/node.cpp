@@ -1,0 +1,140 @@
+#include "sim/job/node.hpp"
+
+#include "sim/job/world.hpp"
+
+namespace hf::sim::job {
+
+Node::Node(World& world, NodeId self) : world_(world), self_(self) {}
+
+BoardEntry Node::board(Rank rank) const {
+  auto at = board_.find(rank);
+  return at == board_.end() ? world_.original(rank) : at->second;
+}
+
+void Node::on_board(Rank rank, const BoardEntry& entry) {
+  BoardEntry& mine = board_[rank];
+  if (entry.incarnation < mine.incarnation || (entry.incarnation == mine.incarnation && entry.state < mine.state)) return;
+  mine = entry;
+  for (auto& [own, host] : hosts_) {
+    if (!host.process || own == rank) continue;
+    // The engine looks into the log of everybody who ends: that many questions nobody simulates.
+    if (entry.state == RankState::finished && !host.process->has_met(rank)) continue;
+    world_.to_process(*host.process, [rank](Process& p) { p.on_board(rank); });
+  }
+}
+
+// ---- ranks
+
+void Node::host(Rank rank, Term term) {
+  Host& host = hosts_[rank];
+  host.term = term;
+  sender_.add(rank, term, {});
+}
+
+void Node::start_first(Rank rank) { start(rank, Incarnation{}); }
+
+void Node::start(Rank rank, Incarnation incarnation) {
+  Host& host = hosts_.at(rank);
+  auto& log = host.logs.emplace_back(std::make_unique<RankLog>());
+  log->rank = rank;
+  log->incarnation = incarnation;
+  host.process = std::make_unique<Process>(world_, *this, rank, incarnation, *log);
+  BoardEntry entry{incarnation, RankState::running, self_, host.logs.front()->incarnation};
+  if (incarnation.value > 0) {
+    on_board(rank, entry);
+    world_.head().report(*this, rank, entry);
+  }
+  world_.at_process(*host.process, world_.random().between(0, 2000), [](Process& p) { p.start(); });
+}
+
+void Node::kill(Process& process) {
+  const Rank rank = process.self();
+  const Incarnation incarnation = process.incarnation();
+  Host& host = hosts_.at(rank);
+  if (!world_.head().lost(self_)) world_.checker().on_died(process.life());
+  world_.network().on_end(process, false);
+  end_log(*host.logs.back());
+  host.process.reset();
+  world_.at_node(*this, world_.random().between(100, 20'000), [this, rank, incarnation] {
+    BoardEntry entry{incarnation, RankState::dead, self_, hosts_.at(rank).logs.front()->incarnation};
+    on_board(rank, entry);
+    world_.head().report(*this, rank, entry);
+    world_.at_node(*this, world_.random().between(1000, 100'000), [this, rank, incarnation] { start(rank, incarnation.next()); });
+  });
+}
+
+void Node::on_finished(Process& process) {
+  const Rank rank = process.self();
+  Host& host = hosts_.at(rank);
+  BoardEntry entry{process.incarnation(), RankState::finished, self_, host.logs.front()->incarnation};
+  world_.network().on_end(process, false);
+  end_log(*host.logs.back());
+  host.process.reset();
+  on_board(rank, entry);
+  world_.head().report(*this, rank, entry);
+}
+
+void Node::end(bool silent) {
+  if (std::exchange(dead_, true)) return;
+  for (auto& [rank, host] : hosts_) {
+    if (host.process) world_.network().on_end(*host.process, silent);
+    host.process.reset();
+  }
+  hosts_.clear();
+  deferred_.clear();
+  fetch_.reset();
+  world_.on_node_gone(self_);
+}
+
+void Node::resume() {
+  paused_ = false;
+  for (auto& action : std::exchange(deferred_, {})) {
+    if (dead_) return;
+    if (paused_) defer(std::move(action));
+    else action();
+  }
+}
+
+// ---- logs, for whoever asks
+
+const RankLog* Node::log(Rank rank, Incarnation incarnation) const {
+  auto host = hosts_.find(rank);
+  if (host == hosts_.end()) return nullptr;
+  for (const auto& log : host->second.logs) {
+    if (log->incarnation == incarnation) return log.get();
+  }
+  return nullptr;
+}
+
+void Node::on_question(Rank source, Incarnation incarnation, const RankLog::Follower& question, bool follow) {
+  const RankLog* found = log(source, incarnation);
+  if (!found) {
+    return world_.answer(*this, question, source, {.absent = true});
+  }
+  auto stream = found->streams.find(question.reader);
+  const std::size_t published = stream == found->streams.end() ? 0 : stream->second.published;
+  if (follow && !found->ended && published <= question.position) return const_cast<RankLog*>(found)->followers.push_back(question);
+  Process::Answer answer{.is_final = found->ended, .published = published};
+  if (published > question.position) {
+    answer.records.assign(stream->second.records.begin() + static_cast<std::ptrdiff_t>(question.position),
+                          stream->second.records.begin() + static_cast<std::ptrdiff_t>(published));
+  }
+  world_.answer(*this, question, source, std::move(answer));
+}
+
+void Node::on_published(RankLog& log, Rank to) {
+  if (log.followers.empty()) return;
+  std::vector<RankLog::Follower> left;
+  for (const RankLog::Follower& f : std::exchange(log.followers, {})) {
+    if (f.reader != to) left.push_back(f);
+    else on_question(log.rank, log.incarnation, f, false);
+  }
+  log.followers = std::move(left);
+}
+
+void Node::end_log(RankLog& log) {
+  log.ended = true;
+  for (const RankLog::Follower& f : std::exchange(log.followers, {})) on_question(log.rank, log.incarnation, f, false);
+}
+
+}  // namespace hf::sim::job

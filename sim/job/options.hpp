@@ -1,0 +1,62 @@
+// One run of the simulated job: ranks with their program, nodes, and the faults that strike them.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/job/board.hpp"
+
+namespace hf::sim::job {
+
+enum class Workload : std::uint8_t { ring, stencil, wavefront, farm, traffic, any };
+
+struct Fault {
+  enum Kind : std::uint8_t {
+    kill, kill_at_point, kill_again, lose_connection,
+    lose_node, lose_related, pause_node, lose_holder_connection,  // at level node
+  } kind;
+  static constexpr int kinds = lose_holder_connection + 1;
+  std::uint64_t at = 0;      // number of the event before which it strikes
+  std::uint64_t choice = 0;  // of whom
+};
+
+struct JobOptions {
+  int ranks = 4;
+  int nodes = 2, spares = 1;
+  bool node_level = true;
+  Workload workload = Workload::any;  // any: drawn
+  int steps = 10;                     // of the program
+  int faults = 3;
+  std::vector<Fault::Kind> kinds;     // of them; empty: all that the level is for
+  std::vector<int> only;              // of the faults drawn; empty: all
+  std::uint64_t seed = 1;
+};
+
+struct JobOutcome {
+  std::vector<std::string> violations;
+  std::vector<std::uint64_t> results;   // of the programs
+  std::string ended;                    // by the rule of docs/node-loss.md: determinants were lost with two nodes
+  std::uint64_t events = 0, messages = 0, deaths = 0, moves = 0;
+};
+
+// What the seed leaves to be drawn is drawn.
+JobOptions drawn(JobOptions options);
+bool send_deterministic(Workload workload);
+const char* name_of(Workload workload);
+
+std::vector<Fault> plan_faults(const JobOptions& options, std::uint64_t events);
+const char* name_of(Fault::Kind kind);
+std::string describe(const Fault& fault);
+
+JobOutcome run_job(const JobOptions& options, const std::vector<Fault>& faults);
+
+// Without faults, and again with them: the results must be the same where they do not depend on the order of messages.
+struct SeedOutcome {
+  JobOutcome faulty;
+  std::vector<Fault> faults;  // as drawn
+};
+SeedOutcome run_seed(const JobOptions& options);
+// Of the faults of a seed that fails: fewer with which it still does.
+std::vector<int> shrink(JobOptions options, const SeedOutcome& failed);
+
+}  // namespace hf::sim::job

@@ -1,0 +1,323 @@
+#include "sim/job/process.hpp"
+
+#include <algorithm>
+
+#include "sim/job/node.hpp"
+#include "sim/job/workloads.hpp"
+#include "sim/job/world.hpp"
+
+namespace hf::sim::job {
+
+using core::vprotocol::Replay;
+
+Process::Process(World& world, Node& node, Rank self, Incarnation incarnation, RankLog& log)
+    : world_(world), node_(node), self_(self), incarnation_(incarnation), log_(log), life_(world.checker().on_start(self, incarnation)) {
+  if (world.options().node_level) protocol_.gate_failed_tests();
+  restarted_ = incarnation.value > 0;
+  if (restarted_) load_past();
+  world.add(*this);
+}
+
+Process::~Process() { world_.remove(*this); }
+
+int Process::ranks() const { return world_.options().ranks; }
+
+// As the engine's load_past and take_over_past.
+void Process::load_past() {
+  TestClock past_failed{};
+  bool log_lost = false;
+  for (const auto& log : node_.past(self_)) {
+    if (log.get() == &log_) break;
+    log_lost |= log->incarnation.value > 0 && log == node_.past(self_).front();
+    protocol_.replay().load_last_failed(log->last_failed);
+    past_failed = std::max(past_failed, log->last_failed);
+    past_events_ += log->events.size();
+    core::vprotocol::EventHead head;
+    for (Bytes left = log->events; !left.empty(); left = left.subspan(core::vprotocol::encoded_bytes(head))) {
+      std::memcpy(&head, left.data(), sizeof(head));
+      std::vector<std::int32_t> indices(head.kind == core::vprotocol::EventKind::delivery ? head.count : 0);
+      if (!indices.empty()) std::memcpy(indices.data(), left.data() + sizeof(head), indices.size() * sizeof(std::int32_t));
+      if (!protocol_.replay().load(head, indices)) diverged("an event log that cannot be");
+    }
+    for (const auto& [to, sent] : log->streams) {
+      for (std::size_t i = 0; i < sent.published; ++i) {
+        const Frame& record = sent.records[i];
+        sent_before_.try_emplace({to, {record.kind == wire::FrameKind::matched, MessageName(record)}}, &record);
+      }
+    }
+  }
+  protocol_.begin(true, log_lost);
+#ifdef HOLDFAST_MUTATE_PAST_IS_STABLE
+  return;
+#endif
+  if (!world_.options().node_level || (past_events_ == 0 && past_failed.value == 0)) return;
+  protocol_.gate().on_event();
+  unstable_.push_back({protocol_.gate().events(), past_events_, past_failed});
+  node_.determined(self_);
+}
+
+void Process::start() {
+  if (restarted_) {
+    for (int rank = 0; rank < ranks(); ++rank) {
+      if (Rank(rank) != self_) peer(Rank(rank)).feeding = true;
+    }
+    for (int rank = 0; rank < ranks(); ++rank) {
+      if (Rank(rank) != self_) on_board(Rank(rank));
+    }
+    for (auto& [rank, p] : peers_) feed(p);
+  }
+  started_ = true;
+  program_ = run_workload(world_.options(), *this);
+  program_.start();
+  go();
+}
+
+// ---- calls of the program
+
+Request* Process::isend(int to, int context, int tag, std::uint64_t value, SendMode mode) {
+  Request& request = requests_.get();
+  request.is_send = true;
+  if (dead_) return &request;
+  Peer& p = peer(Rank(to));
+  Frame frame;
+  frame.kind = mode == SendMode::large ? wire::FrameKind::rendezvous : wire::FrameKind::eager;
+  frame.synchronous = mode == SendMode::synchronous;
+  frame.source = self_;
+  frame.incarnation = incarnation_;
+  frame.context = Context(static_cast<std::uint64_t>(context));
+  frame.tag = MessageTag(tag);
+  frame.payload = {value, world_.checker().on_send(life_, p.rank, frame.context, frame.tag, value)};
+  Sequence& next = this->context(frame.context).peers[p.rank].next_send;
+  frame.sequence = next;
+  ++next;
+  if (send_again(p, request, frame)) {
+#ifdef HOLDFAST_MUTATE_NUMBER_AT_TRANSMISSION
+    next = frame.sequence;
+#endif
+    return &request;
+  }
+  if (!send_at_once(p, request, frame)) send_logged(p, request, frame);
+  return &request;
+}
+
+Request* Process::irecv(int from, int context, int tag) {
+  Request& r = requests_.get();
+  if (dead_) return &r;
+  r.source = from < 0 ? any_rank : Rank(from);
+  r.tag = tag < 0 ? any_tag : MessageTag(tag);
+  r.any_source = from < 0;
+  r.context = Context(static_cast<std::uint64_t>(context));
+  r.post = world_.checker().on_post(life_, r.source, r.context, r.tag);
+  const Rank asked = r.source;
+  r.number = protocol_.on_post(r);
+  if (!r.any_source && r.source != asked) diverged("a receive from another source");
+  r.forced = r.any_source && r.source != any_rank;
+  if (core::match::Arrived* m = this->context(r.context).matcher.post(r)) complete(r, static_cast<Message&>(*m));
+  after_call();
+  return &r;
+}
+
+double Process::time() {
+  if (dead_) return 0;
+  const double t = protocol_.on_time(static_cast<double>(world_.now().value) * 1e-9);
+  persist_events();
+  after_call();
+  if (!dead_) world_.checker().on_time(life_, t);
+  return t;
+}
+
+Received Process::take(Request* request) {
+  Received out{request->source, request->tag, request->payload.value};
+  if (!request->is_send && !dead_) world_.checker().on_received(life_, request->post, out.source, out.tag, request->payload);
+  requests_.put(*request);
+  return out;
+}
+
+bool Process::Test::ready() {
+  Process& p = process_;
+  if (over_) return true;
+  if (!std::exchange(begun_, true)) {
+    Replay::Test plan = p.protocol_.on_test();
+    if (plan.kind == Replay::Test::diverged) p.diverged("a test that was not made");
+    recorded_ = plan.kind == Replay::Test::exactly;
+    over_ = plan.kind == Replay::Test::nothing;
+    if (recorded_) found_.assign(plan.which.begin(), plan.which.end());
+    else p.after_call();
+  }
+  if (over_) return true;
+  if (!recorded_) return look(), over_;
+  over_ = std::ranges::all_of(found_, [this](std::int32_t i) {
+    return static_cast<std::size_t>(i) < requests_.size() && requests_[static_cast<std::size_t>(i)]->complete;
+  });
+  if (over_) p.after_call();
+  return over_;
+}
+
+// In which order, and whether all that is complete is seen, is the library's choice.
+void Process::Test::look() {
+  Random& random = process_.world_.random();
+  const bool waits = kind_ == TestKind::wait_any || kind_ == TestKind::wait_some;
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    if (requests_[i]->complete && (waits || !random.one_in(4))) found_.push_back(static_cast<std::int32_t>(i));
+  }
+  if (waits && found_.empty()) return;
+  for (std::size_t i = found_.size(); i > 1; --i) std::swap(found_[i - 1], found_[random.below(i)]);
+  if (!found_.empty() && (kind_ == TestKind::wait_any || kind_ == TestKind::test_any)) found_.resize(1);
+  process_.protocol_.on_test_result(found_);
+  if (!found_.empty()) process_.persist_events();
+  else process_.store_failed();
+  over_ = true;
+}
+
+// The word of the lazy event.
+void Process::store_failed() {
+  if (dead_) return;
+  log_.last_failed = protocol_.last_failed();
+  if (!world_.options().node_level) world_.checker().on_stable(self_, {}, log_.last_failed);
+}
+
+std::vector<std::int32_t> Process::Test::await_resume() {
+  if (!process_.dead_) process_.world_.checker().on_test(process_.life_, found_);
+  return std::move(found_);
+}
+
+// ---- running
+
+bool Process::enter() {
+  if (dead_) return false;
+  handling_ = true;
+  while (!inbox_.empty() && !dead_) {
+    for (auto& action : std::exchange(inbox_, {})) {
+      if (!dead_) action();
+    }
+  }
+  handling_ = false;
+  persist_events();
+  look_at_stable();
+  after_call();
+  return !dead_;
+}
+
+void Process::block(Blocked& blocked, std::coroutine_handle<> handle) {
+  if (dead_) return;
+  blocked_ = &blocked;
+  handle_ = handle;
+}
+
+void Process::compute(Compute& compute, std::coroutine_handle<> handle, std::int64_t ns) {
+  if (dead_) return;
+  block(compute, handle);
+  computing_ = true;
+  world_.at_process(*this, ns, [&compute](Process& p) { p.on_computed(compute); });
+}
+
+void Process::on_computed(Compute& compute) {
+  computing_ = false;
+  compute.end();
+  go();
+}
+
+void Process::go() {
+  while (!dead_ && blocked_ && blocked_->ready()) {
+    blocked_ = nullptr;
+    handle_.resume();
+  }
+  if (dead_ || finished_ || !program_.done()) return;
+  if (!inbox_.empty()) enter();
+  if (!held_.empty() || dead_) return;
+  finished_ = true;
+  world_.on_finished(*this, program_.result());
+}
+
+void Process::after_call() {
+  if (dead_ || !protocol_.replaying() || !protocol_.poll_caught_up()) return;
+  for (auto& [id, state] : contexts_) {
+    state.matcher.release_held();
+    while (auto match = state.matcher.poll_match()) complete(static_cast<Request&>(*match.receive), static_cast<Message&>(*match.message));
+  }
+}
+
+// ---- what may leave: src/engine/stability.cpp
+
+void Process::persist_events() {
+  if (dead_ || !protocol_.has_events() || point()) return;
+  const auto events = protocol_.events();
+  log_.events.insert(log_.events.end(), events.begin(), events.end());
+  if (!world_.options().node_level) world_.checker().on_stable(self_, events, {});
+  protocol_.events_taken();
+  if (world_.options().node_level) await_holder();
+  else protocol_.gate().on_stable(protocol_.gate().events());
+  point();
+}
+
+bool Process::settle() {
+  if (protocol_.gate().open()) return true;
+  persist_events();
+  if (!world_.options().node_level) return true;
+  if (protocol_.poll_failed()) await_holder();
+  look_at_stable();
+  return protocol_.gate().open();
+}
+
+void Process::await_holder() {
+  protocol_.poll_failed();  // the word goes with the events
+  look_at_stable();
+  const bool tell = unstable_.empty();
+  unstable_.push_back({protocol_.gate().events(), past_events_ + log_.events.size(), protocol_.last_failed()});
+  if (tell) node_.determined(self_);
+}
+
+void Process::look_at_stable() {
+  if (unstable_.empty()) return;
+#ifdef HOLDFAST_MUTATE_WRITTEN_IS_STABLE
+  const Extent stable{UINT64_MAX, TestClock{UINT64_MAX}};
+#else
+  const Extent stable = node_.stable(self_);
+#endif
+  while (!unstable_.empty() && unstable_.front().end <= stable.end && unstable_.front().last_failed <= stable.last_failed) {
+    protocol_.gate().on_stable(unstable_.front().events);
+    unstable_.pop_front();
+  }
+  release_held();
+}
+
+void Process::release_held() {
+  for (core::vprotocol::Gate::Token token; protocol_.gate().poll_released(token);) {
+    HeldSend held = held_.front();
+    held_.pop_front();
+    publish(*held.to, held.end);
+    if (held.request) held.request->complete = true;
+    pump(*held.to);
+  }
+}
+
+bool Process::point() {
+  if (points_left_ == 0 || dead_ || --points_left_ > 0) return dead_;
+  dead_ = true;
+  world_.on_point(*this);
+  return true;
+}
+
+void Process::diverged(const char* what) { world_.on_diverged(*this, what); }
+
+std::string Process::describe() {
+  std::string out = dead_ ? "dying" : !started_ ? "not started" : computing_ ? "computing" : "waiting";
+  if (replaying()) out += ", replaying";
+  if (!held_.empty()) out += ", sends at the gate";
+  for (auto& [rank, p] : peers_) {
+    if (p.feeding) out += fmt::format(", reads the log of {} ({})", rank.value, p.fed.value);
+    if (!p.synchronous.empty()) out += fmt::format(", unacknowledged by {}", rank.value);
+    if (!p.receiving.empty() || !p.unlogged.empty()) out += fmt::format(", payloads missing from {}", rank.value);
+  }
+  for (auto& [id, state] : contexts_) {
+    if (auto* r = state.matcher.posted().first()) {
+      out += fmt::format(", context {} receives from {} tag {}", id.value, r->source.value, r->tag.value);
+    }
+    if (auto* m = state.matcher.unexpected().first()) {
+      out += fmt::format(", context {} has one from {} tag {}", id.value, m->source.value, m->tag.value);
+    }
+  }
+  return out;
+}
+
+}  // namespace hf::sim::job

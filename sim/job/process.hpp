@@ -1,0 +1,277 @@
+// One incarnation of a simulated rank: core/match and core/vprotocol joined as src/engine/ joins them, to a simulated network and
+// to the logs in its node's memory. Files by subject, named as the engine's: process.cpp (calls of the program, determinants),
+// send.cpp, receive.cpp, channel.cpp (connections, births and deaths of peers, logs of others).
+#pragma once
+#include <array>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "core/match/matcher.hpp"
+#include "core/match/numbers.hpp"
+#include "core/vprotocol/pessimist.hpp"
+#include "sim/job/board.hpp"
+#include "sim/job/checker.hpp"
+#include "sim/job/memory.hpp"
+#include "sim/job/pool.hpp"
+#include "sim/job/program.hpp"
+
+namespace hf::sim::job {
+
+class Node;
+class World;
+
+enum class SendMode : std::uint8_t { small, large, synchronous };
+
+struct Message;
+
+// Of a send or a receive of the program; valid until the call that completes it has returned.
+struct Request : core::match::Posted {
+  bool complete = false, is_send = false, forced = false, matched = false;
+  RequestNumber number{};
+  Context context{};
+  std::uint32_t post = 0;  // the checker's
+  Payload payload;
+};
+
+struct Message : core::match::Arrived {
+  Frame frame;
+  enum class Where : std::uint8_t { held, in_log, at_sender } where = Where::held;
+  bool in_some_log = true;  // else lost with its sender, which sends it again
+  Request* receive = nullptr;
+  std::uint64_t fetch = 0;  // the open question to its sender's node; 0: none
+};
+
+struct Received {
+  Rank source{};
+  MessageTag tag{};
+  std::uint64_t value = 0;
+};
+
+class Process {
+ public:
+  Process(World& world, Node& node, Rank self, Incarnation incarnation, RankLog& log);
+  ~Process();
+  Process(const Process&) = delete;
+
+  // ---- for programs; process.cpp
+  int rank() const { return self_.value; }
+  int ranks() const;
+  Request* isend(int to, int context, int tag, std::uint64_t value, SendMode mode = SendMode::small);
+  Request* irecv(int from, int context, int tag);  // -1: from any rank; tag -1: any
+  double time();
+
+  class Blocked {  // what a program waits in
+   public:
+    explicit Blocked(Process& process) : process_(process) {}
+    virtual bool ready() = 0;
+    bool await_ready() { return process_.enter() && ready(); }
+    void await_suspend(std::coroutine_handle<> handle) { process_.block(*this, handle); }
+
+   protected:
+    ~Blocked() = default;
+    Process& process_;
+  };
+  class Wait final : public Blocked {
+   public:
+    Wait(Process& process, Request* request) : Blocked(process), request_(request) {}
+    bool ready() override { return request_->complete; }
+    Received await_resume() { return process_.take(request_); }
+
+   private:
+    Request* request_;
+  };
+  // One completion test: for one of them (any) or for all that are complete (some); waiting until there is one, or not.
+  enum class TestKind : std::uint8_t { wait_any, wait_some, test_any, test_some };
+  class Test final : public Blocked {
+   public:
+    Test(Process& process, std::vector<Request*>& requests, TestKind kind) : Blocked(process), requests_(requests), kind_(kind) {}
+    bool ready() override;
+    // Indices, in the order found. The requests stay to be taken.
+    std::vector<std::int32_t> await_resume();
+
+   private:
+    void look();
+    std::vector<Request*>& requests_;
+    TestKind kind_;
+    bool begun_ = false, recorded_ = false, over_ = false;
+    std::vector<std::int32_t> found_;
+  };
+  class Compute final : public Blocked {
+   public:
+    Compute(Process& process, std::int64_t ns) : Blocked(process), ns_(ns) {}
+    bool ready() override { return over_; }
+    bool await_ready() { return false; }
+    void await_suspend(std::coroutine_handle<> handle) { process_.compute(*this, handle, ns_); }
+    void await_resume() {}
+    void end() { over_ = true; }
+
+   private:
+    std::int64_t ns_;
+    bool over_ = false;
+  };
+  Wait wait(Request* request) { return {*this, request}; }
+  Test test(std::vector<Request*>& requests, TestKind kind) { return {*this, requests, kind}; }
+  Compute compute(std::int64_t ns) { return {*this, ns}; }
+  Received take(Request* request);  // a complete one
+
+  // ---- for the world
+  void start();
+  // What happens to it now, or when it calls MPI again.
+  template <class Action>
+  void happen(Action&& action) {
+    if (computing_ || !started_) return void(inbox_.emplace_back(std::forward<Action>(action)));
+    action();
+    go();
+  }
+  void on_board(Rank rank);
+  bool has_met(Rank rank) const { return peers_.contains(rank); }
+  void on_stable_told() { look_at_stable(); }
+  void on_frame(Rank from, std::uint64_t connection, const Frame& frame);
+  void on_connection_closed(Rank from, std::uint64_t connection);
+  struct Answer {
+    bool absent = false, is_final = false;
+    std::size_t published = 0;
+    std::vector<Frame> records;
+  };
+  void on_records(Rank from, std::uint64_t question, const Answer& answer);
+  void on_fetched(Rank from, std::uint64_t question, const Frame& record);
+  void on_computed(Compute& compute);
+  // It dies when it passes its n-th point from now on (docs/recovery.md, "Killing at a named point").
+  void die_at_point(int n) { points_left_ = n; }
+
+  Rank self() const { return self_; }
+  Incarnation incarnation() const { return incarnation_; }
+  Node& node() { return node_; }
+  Life& life() { return life_; }
+  bool replaying() const { return protocol_.replaying(); }
+  std::string describe();  // what it waits for
+
+ private:
+  struct ContextPeer {
+    Sequence next_send{};
+    core::match::Arrivals arrivals;
+    std::map<Sequence, Message*> early;
+  };
+  struct ContextState {
+    core::match::Matcher matcher;
+    std::unordered_map<Rank, ContextPeer> peers;
+  };
+  struct Peer {
+    Rank rank{};
+    BoardEntry known{};
+    std::uint64_t connection = 0;  // 0: none
+    bool open = false;             // both ways
+    // to it
+    std::size_t sent = 0;          // records of the own stream that were given to a connection
+    std::deque<Frame> queue;       // frames that are in no log
+    std::map<MessageName, Request*> synchronous;
+    std::set<MessageName> early_matched;
+    // from it
+    std::size_t opening = 0;
+    bool feeding = false, past_taken = false, exhausted = false, asked_when_ended = false;
+    Incarnation fed{};
+    std::size_t cursor = 0;
+    std::uint64_t question = 0;
+    std::vector<Frame> waiting;
+    std::map<MessageName, Message*> receiving, unfinished, unlogged;
+    bool running() const { return known.state == RankState::running; }
+  };
+  struct Unstable {
+    std::uint64_t events = 0;
+    std::uint64_t end = 0;
+    TestClock last_failed{};
+  };
+  struct HeldSend {
+    Peer* to = nullptr;
+    std::size_t end = 0;
+    Request* request = nullptr;
+  };
+
+  // process.cpp
+  void load_past();
+  bool enter();
+  void block(Blocked& blocked, std::coroutine_handle<> handle);
+  void compute(Compute& compute, std::coroutine_handle<> handle, std::int64_t ns);
+  void go();
+  void after_call();
+  void persist_events();
+  void store_failed();
+  bool settle();
+  void await_holder();
+  void look_at_stable();
+  void release_held();
+  bool point();  // true: it died here
+  void diverged(const char* what);
+
+  // send.cpp
+  bool send_again(Peer& to, Request& request, const Frame& frame);
+  void send_logged(Peer& to, Request& request, Frame frame);
+  bool send_at_once(Peer& to, Request& request, const Frame& frame);
+  void await_match(Peer& to, Request& request, const Frame& frame);
+  void acknowledge(Peer& to, const Frame& message);
+  void publish(Peer& to, std::size_t end);
+  void publish_and_offer(Peer& to, bool nothing_waits);
+  void transmit(Peer& to, const Frame& frame);
+  void on_matched(Peer& from, const Frame& frame);
+  void on_clear_to_send(Peer& from, const Frame& frame);
+  void pump(Peer& to);
+  Stream& stream(Peer& to) { return log_.streams[to.rank]; }
+
+  // receive.cpp
+  void on_logged_frame(Peer& from, const Frame& frame, bool from_log);
+  void accept(Peer& from, const Frame& frame, bool from_log);
+  void deliver_early(ContextState& state, ContextPeer& arrivals);
+  void renew(Peer& from, Message& message, const Frame& frame, bool from_log);
+  void complete(Request& receive, Message& message);
+  void take_payload(Request& receive, Message& message);
+  void finish(Message& message, const Payload& payload);
+  void fetch(Peer& from, Message& message);
+  void lose_unfinished(Peer& from);
+  void fetch_what_was_coming(Peer& from);
+
+  // channel.cpp
+  bool ensure_open(Peer& to);
+  void on_opening(Peer& from, std::uint64_t connection, const Frame& frame);
+  void reset_connection(Peer& peer);
+  void on_place(Peer& peer, const BoardEntry& entry);
+  void on_incarnation(Peer& peer, Incarnation newest);
+  void feed(Peer& from);
+  void end_feed(Peer& from);
+
+  Peer& peer(Rank rank);
+  ContextState& context(Context context) { return contexts_[context]; }
+  Node* node_of(const Peer& peer);
+
+  World& world_;
+  Node& node_;
+  Rank self_;
+  Incarnation incarnation_;
+  RankLog& log_;
+  Life& life_;
+  core::vprotocol::Pessimist protocol_;
+  Program program_;
+  Blocked* blocked_ = nullptr;
+  std::coroutine_handle<> handle_;
+  bool started_ = false, computing_ = false, dead_ = false, finished_ = false, handling_ = false;
+  int points_left_ = 0;
+  std::vector<std::function<void()>> inbox_;
+  std::unordered_map<Context, ContextState> contexts_;
+  std::unordered_map<Rank, Peer> peers_;
+  Pool<Request> requests_;
+  Pool<Message> messages_;
+  std::uint64_t questions_ = 0;
+  std::unordered_map<std::uint64_t, Message*> fetches_;
+  std::uint64_t past_events_ = 0;
+  std::deque<Unstable> unstable_;
+  std::deque<HeldSend> held_;
+  bool restarted_ = false;
+  std::map<std::pair<Rank, std::pair<bool, MessageName>>, const Frame*> sent_before_;
+};
+
+}  // namespace hf::sim::job

@@ -1,0 +1,152 @@
+// Process: from a frame or a record of a log to the program's receive, exactly once. As src/engine/receive.cpp.
+#include "sim/job/node.hpp"
+#include "sim/job/process.hpp"
+#include "sim/job/world.hpp"
+
+namespace hf::sim::job {
+
+using wire::FrameKind;
+using Verdict = core::match::Arrivals::Verdict;
+
+void Process::on_frame(Rank source, std::uint64_t connection, const Frame& frame) {
+  Peer& from = peer(source);
+#ifndef HOLDFAST_MUTATE_ACCEPT_OLD_INCARNATION
+  if (frame.incarnation < from.known.incarnation) return;
+#endif
+  if (frame.opening) return on_opening(from, connection, frame);
+#ifndef HOLDFAST_MUTATE_ACCEPT_OLD_INCARNATION
+  if (from.connection != connection) return;
+#endif
+  if (frame.logged()) {
+    if (from.feeding) return void(from.waiting.push_back(frame));
+    return on_logged_frame(from, frame, false);
+  }
+  if (frame.kind == FrameKind::clear_to_send) return on_clear_to_send(from, frame);
+  auto at = from.receiving.find(MessageName(frame));
+  if (at == from.receiving.end()) return;  // taken from the log meanwhile
+  Message& message = *at->second;
+  from.receiving.erase(at);
+  finish(message, frame.payload);
+}
+
+void Process::on_logged_frame(Peer& from, const Frame& frame, bool from_log) {
+  if (frame.position < from.cursor) return;  // taken already
+  from.cursor = frame.position + 1;
+  if (frame.kind == FrameKind::matched) return on_matched(from, frame);
+  accept(from, frame, from_log);
+}
+
+void Process::accept(Peer& from, const Frame& frame, bool from_log) {
+  ContextState& state = context(frame.context);
+#ifdef HOLDFAST_MUTATE_ONE_NUMBERING
+  ContextPeer& arrivals = context(Context(0)).peers[from.rank];
+#else
+  ContextPeer& arrivals = state.peers[from.rank];
+#endif
+#ifndef HOLDFAST_MUTATE_FORGET_LOST_PAYLOAD
+  if (auto lost = from.unlogged.find(MessageName(frame)); lost != from.unlogged.end()) {
+    return renew(from, *lost->second, frame, from_log);
+  }
+#endif
+  const Verdict verdict = arrivals.arrivals.in_order(frame.sequence);
+  if (verdict == Verdict::duplicate) return;
+  Message& m = messages_.get();
+  m.frame = frame;
+  m.source = from.rank;
+  m.tag = frame.tag;
+  m.where = !frame.large() ? Message::Where::held : from_log ? Message::Where::in_log : Message::Where::at_sender;
+  if (frame.large()) from.unfinished.emplace(MessageName(frame), &m);
+  if (verdict == Verdict::early) {
+    if (!arrivals.early.emplace(frame.sequence, &m).second) messages_.put(m);
+    return;
+  }
+  if (core::match::Posted* receive = state.matcher.arrive(m)) complete(static_cast<Request&>(*receive), m);
+  deliver_early(state, arrivals);
+}
+
+void Process::deliver_early(ContextState& state, ContextPeer& arrivals) {
+  while (!arrivals.early.empty() && arrivals.early.begin()->first.value == arrivals.arrivals.below()) {
+    Message& next = *arrivals.early.begin()->second;
+    arrivals.early.erase(arrivals.early.begin());
+    arrivals.arrivals.in_order(next.frame.sequence);
+    if (core::match::Posted* receive = state.matcher.arrive(next)) complete(static_cast<Request&>(*receive), next);
+  }
+}
+
+// A message that was lost with its sender's node comes again. It keeps its place and its match.
+void Process::renew(Peer& from, Message& m, const Frame& frame, bool from_log) {
+  from.unlogged.erase(MessageName(frame));
+  m.frame = frame;
+  m.in_some_log = true;
+  m.where = !frame.large() ? Message::Where::held : from_log ? Message::Where::in_log : Message::Where::at_sender;
+  if (m.receive) take_payload(*m.receive, m);
+}
+
+void Process::complete(Request& receive, Message& m) {
+  receive.matched = true;
+  receive.source = m.source;
+  receive.tag = m.tag;
+  protocol_.on_match(receive.number, receive.any_source, receive.forced, m.source);
+  if (point()) return;
+  if (!handling_) persist_events();
+  if (m.frame.synchronous) acknowledge(peer(m.source), m.frame);
+  take_payload(receive, m);
+}
+
+void Process::take_payload(Request& receive, Message& m) {
+  m.receive = &receive;
+  Peer& from = peer(m.source);
+  if (m.where == Message::Where::held) return finish(m, m.frame.payload);
+  if (!m.in_some_log) return;  // it comes again
+  const bool ended = m.frame.incarnation != from.known.incarnation || !from.open;
+  if (m.where == Message::Where::in_log || ended) return fetch(from, m);
+  from.receiving[MessageName(m.frame)] = &m;
+  Frame ask = m.frame;
+  ask.kind = FrameKind::clear_to_send;
+  ask.source = self_;
+  ask.incarnation = incarnation_;
+  ask.payload = {};
+  from.queue.push_back(ask);
+  pump(from);
+}
+
+void Process::finish(Message& m, const Payload& payload) {
+  Peer& from = peer(m.source);
+  from.unfinished.erase(MessageName(m.frame));
+  m.receive->payload = payload;
+  m.receive->complete = true;
+  messages_.put(m);
+}
+
+// ---- payloads from logs
+
+void Process::fetch(Peer& from, Message& m) {
+  m.fetch = ++questions_;
+  fetches_[m.fetch] = &m;
+  world_.fetch(*this, node_of(from), from.rank, m.frame, m.fetch);
+}
+
+void Process::on_fetched(Rank, std::uint64_t question, const Frame& record) {
+  auto at = fetches_.find(question);
+  if (at == fetches_.end()) return;
+  Message& m = *at->second;
+  fetches_.erase(at);
+  finish(m, record.payload);
+}
+
+void Process::fetch_what_was_coming(Peer& from) {
+  for (auto& [name, m] : std::exchange(from.receiving, {})) fetch(from, *m);
+}
+
+// Messages of which the envelope came and not the payload, whose log is lost.
+void Process::lose_unfinished(Peer& from) {
+  for (auto& [name, m] : from.unfinished) {
+    if (m->frame.incarnation >= from.known.log_base) continue;
+    if (m->fetch) fetches_.erase(std::exchange(m->fetch, 0));
+    from.receiving.erase(name);
+    m->in_some_log = false;
+    from.unlogged.emplace(name, m);
+  }
+}
+
+}  // namespace hf::sim::job

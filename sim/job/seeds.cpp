@@ -1,0 +1,48 @@
+// A seed: what is drawn from it, the run without faults, the run with them, and fewer of them with which it still fails.
+#include <algorithm>
+
+#include "sim/job/options.hpp"
+#include "sim/job/random.hpp"
+
+namespace hf::sim::job {
+
+JobOptions drawn(JobOptions options) {
+  Random random(mix(options.seed, 5));
+  const auto workload = static_cast<Workload>(random.below(5));
+  if (options.workload == Workload::any) options.workload = random.one_in(3) ? Workload::traffic : workload;
+  return options;
+}
+
+SeedOutcome run_seed(const JobOptions& given) {
+  const JobOptions options = drawn(given);
+  JobOutcome before = run_job(options, {});
+  if (!before.violations.empty() || options.faults == 0) return {std::move(before), {}};
+  SeedOutcome out;
+  out.faults = plan_faults(options, before.events);
+  std::vector<Fault> faults;
+  for (int i = 0; i < static_cast<int>(out.faults.size()); ++i) {
+    const bool wanted = options.only.empty() || std::ranges::find(options.only, i) != options.only.end();
+    if (wanted) faults.push_back(out.faults[static_cast<std::size_t>(i)]);
+  }
+  out.faulty = run_job(options, faults);
+  const bool whole = out.faulty.violations.empty() && out.faulty.ended.empty();
+  if (whole && send_deterministic(options.workload) && out.faulty.results != before.results) {
+    out.faulty.violations.push_back("the results are not those of the run without faults");
+  }
+  return out;
+}
+
+std::vector<int> shrink(JobOptions options, const SeedOutcome& failed) {
+  std::vector<int> left = options.only;
+  for (int i = 0; left.empty() && i < static_cast<int>(failed.faults.size()); ++i) options.only.push_back(i);
+  left = options.only;
+  for (std::size_t i = 0; i < left.size() && left.size() > 1;) {
+    options.only = left;
+    options.only.erase(options.only.begin() + static_cast<std::ptrdiff_t>(i));
+    if (run_seed(options).faulty.violations.empty()) ++i;
+    else left = options.only;
+  }
+  return left;
+}
+
+}  // namespace hf::sim::job

@@ -1,0 +1,205 @@
+#include "sim/job/workloads.hpp"
+
+#include <algorithm>
+
+#include "sim/job/process.hpp"
+#include "sim/job/random.hpp"
+
+namespace hf::sim::job {
+namespace {
+
+using Requests = std::vector<Request*>;
+using Kind = Process::TestKind;
+
+// What a program draws is the same in every run of the seed, whatever the order of messages.
+class Script {
+ public:
+  Script(const JobOptions& options, int rank) : seed_(mix(options.seed, 4)), rank_(static_cast<std::uint64_t>(rank)) {}
+  std::uint64_t of_job(std::uint64_t step, std::uint64_t what = 0) const { return mix(mix(seed_, step), what); }
+  std::uint64_t mine(std::uint64_t step, std::uint64_t what = 0) const { return mix(of_job(step, what), rank_ + 1); }
+  std::int64_t pause(std::uint64_t step) const {
+    const std::uint64_t h = mine(step, 77);
+    return static_cast<std::int64_t>(h % 8 == 0 ? 1000 + h / 8 % 200'000 : 100 + h / 8 % 2000);
+  }
+  static SendMode mode(std::uint64_t h) {
+    return h % 5 == 0 ? SendMode::large : h % 7 == 0 ? SendMode::synchronous : SendMode::small;
+  }
+
+ private:
+  std::uint64_t seed_, rank_;
+};
+
+Program ring(JobOptions options, Process& mpi) {
+  const Script script(options, mpi.rank());
+  const int n = mpi.ranks(), next = (mpi.rank() + 1) % n, previous = (mpi.rank() + n - 1) % n;
+  std::uint64_t value = script.mine(0);
+  for (int step = 0; step < options.steps; ++step) {
+    const auto s = static_cast<std::uint64_t>(step);
+    if (mpi.rank() == 0) co_await mpi.wait(mpi.isend(next, 0, 1, mix(value, s), Script::mode(script.mine(s))));
+    const Received got = co_await mpi.wait(mpi.irecv(previous, 0, 1));
+    value = mix(value, got.value);
+    if (script.mine(s, 1) % 4 == 0) co_await mpi.compute(script.pause(s));
+    if (mpi.rank() != 0) co_await mpi.wait(mpi.isend(next, 0, 1, mix(value, s), Script::mode(script.mine(s))));
+  }
+  co_return value;
+}
+
+Program stencil(JobOptions options, Process& mpi) {
+  const Script script(options, mpi.rank());
+  const int n = mpi.ranks(), right = (mpi.rank() + 1) % n, left = (mpi.rank() + n - 1) % n;
+  std::uint64_t value = script.mine(0);
+  for (int step = 0; step < options.steps; ++step) {
+    const auto s = static_cast<std::uint64_t>(step);
+    Request* from_left = mpi.irecv(left, 0, 1);
+    Request* from_right = mpi.irecv(right, 0, 2);
+    Request* to_right = mpi.isend(right, 0, 1, mix(value, 2 * s), Script::mode(script.mine(s, 1)));
+    Request* to_left = mpi.isend(left, 0, 2, mix(value, 2 * s + 1), Script::mode(script.mine(s, 2)));
+    co_await mpi.compute(script.pause(s));
+    const Received a = co_await mpi.wait(from_left);
+    const Received b = co_await mpi.wait(from_right);
+    co_await mpi.wait(to_right);
+    co_await mpi.wait(to_left);
+    value = mix(mix(value, a.value), b.value);
+  }
+  co_return value;
+}
+
+// Sweeps over a grid: from the north and the west to the south and the east.
+Program wavefront(JobOptions options, Process& mpi) {
+  const Script script(options, mpi.rank());
+  int width = 1;
+  while ((width + 1) * (width + 1) <= mpi.ranks()) ++width;
+  const int x = mpi.rank() % width, y = mpi.rank() / width;
+  const bool south = mpi.rank() + width < mpi.ranks(), east = x + 1 < width && mpi.rank() + 1 < mpi.ranks();
+  std::uint64_t value = script.mine(0);
+  for (int step = 0; step < options.steps; ++step) {
+    const auto s = static_cast<std::uint64_t>(step);
+    if (y > 0) {
+      const Received got = co_await mpi.wait(mpi.irecv(mpi.rank() - width, 0, -1));
+      value = mix(value, got.value);
+    }
+    if (x > 0) {
+      const Received got = co_await mpi.wait(mpi.irecv(mpi.rank() - 1, 1, step % 3));
+      value = mix(value, got.value);
+    }
+    if (script.mine(s, 3) % 4 == 0) co_await mpi.compute(script.pause(s));
+    if (south) co_await mpi.wait(mpi.isend(mpi.rank() + width, 0, step % 3, mix(value, 2 * s), Script::mode(script.mine(s, 1))));
+    if (east) co_await mpi.wait(mpi.isend(mpi.rank() + 1, 1, step % 3, mix(value, 2 * s + 1), Script::mode(script.mine(s, 2))));
+  }
+  co_return value;
+}
+
+// Rank 0 gives tasks to whoever has done one. What it sends depends on the order in which it was asked.
+Program master(JobOptions options, Process& mpi) {
+  constexpr int task = 1, end = 2;
+  const Script script(options, 0);
+  const int workers = mpi.ranks() - 1;
+  const auto tasks = static_cast<std::uint64_t>(workers) * static_cast<std::uint64_t>(options.steps);
+  std::uint64_t value = 1, given = 0;
+  int ended = 0;
+  Requests open;
+  while (ended < workers) {
+    // As many as there are messages still to come, so that none is left over.
+    while (static_cast<int>(open.size()) < std::min(2, workers - ended)) open.push_back(mpi.irecv(-1, 0, -1));
+    const Kind kind = mix(value, 5) % 3 == 0 ? Kind::wait_some : Kind::wait_any;
+    const auto found = co_await mpi.test(open, kind);
+    for (std::int32_t i : found) {
+      const Received got = mpi.take(open[static_cast<std::size_t>(i)]);
+      value = mix(value, mix(got.value, static_cast<std::uint64_t>(got.source.value)));
+      const bool more = given < tasks;
+      if (more) ++given;
+      else ++ended;
+      const SendMode mode = Script::mode(mix(value, 6));
+      co_await mpi.wait(mpi.isend(got.source.value, 1, more ? task : end, value, mode));
+      open[static_cast<std::size_t>(i)] = nullptr;
+    }
+    std::erase(open, nullptr);
+  }
+  co_return value;
+}
+
+Program worker(JobOptions options, Process& mpi) {
+  constexpr int end = 2;
+  const Script script(options, mpi.rank());
+  std::uint64_t value = script.mine(0);
+  for (std::uint64_t s = 0;; ++s) {
+    co_await mpi.wait(mpi.isend(0, 0, static_cast<int>(s % 3), value, Script::mode(script.mine(s, 1))));
+    const Received got = co_await mpi.wait(mpi.irecv(0, 1, -1));
+    value = mix(value, got.value);
+    if (got.tag.value == end) break;
+    co_await mpi.compute(script.pause(s));
+  }
+  co_return value;
+}
+
+// Each step everybody knows who sends to whom; in which order that arrives and is found complete goes into all that is sent later.
+// Context 0: named sources, context 1: any source with the step's tag, context 2: any source, any tag.
+Program traffic(JobOptions options, Process& mpi) {
+  const Script script(options, mpi.rank());
+  const int n = mpi.ranks(), self = mpi.rank();
+  const std::uint64_t a_step = static_cast<std::uint64_t>(n) * 3 / 2 + 1;
+  std::uint64_t value = script.mine(0);
+  Requests open;
+  for (int step = 0; step < options.steps; ++step) {
+    const auto s = static_cast<std::uint64_t>(step);
+    for (std::uint64_t m = 0; m < a_step; ++m) {
+      const std::uint64_t h = script.of_job(s, m + 100);
+      const int from = static_cast<int>(h % static_cast<std::uint64_t>(n));
+      const int to = (from + 1 + static_cast<int>((h >> 20) % static_cast<std::uint64_t>(n - 1))) % n;
+      const int context = static_cast<int>(h >> 32 & 3) % 3, tag = context == 1 ? step : static_cast<int>(h >> 36 & 1);
+      if (to == self && context == 0) open.push_back(mpi.irecv(from, 0, h >> 40 & 1 ? tag : -1));
+      if (to == self && context == 1) open.push_back(mpi.irecv(-1, 1, tag));
+      if (to == self && context == 2) open.push_back(mpi.irecv(-1, 2, -1));
+      SendMode mode = Script::mode(h >> 44);
+      // A receive from anybody may take a message of a later step: whoever waited for its own to be matched would wait for ever.
+      if (context == 2 && mode == SendMode::synchronous) mode = SendMode::small;
+      if (from == self) open.push_back(mpi.isend(to, context, tag, mix(value, h), mode));
+    }
+    if (script.mine(s, 1) % 3 == 0) co_await mpi.compute(script.pause(s));
+    std::uint64_t tries = 0;
+    while (!open.empty()) {
+      const std::uint64_t choice = mix(value, ++tries) % 8;
+      if (choice == 0) value = mix(value, static_cast<std::uint64_t>(mpi.time() * 1e9));
+      if (choice <= 1) {
+        const Received got = co_await mpi.wait(open.front());
+        value = mix(value, got.value);
+        open.erase(open.begin());
+        continue;
+      }
+      const Kind kind = choice <= 3 ? Kind::test_some : choice == 4 ? Kind::test_any : choice <= 6 ? Kind::wait_any : Kind::wait_some;
+      const auto found = co_await mpi.test(open, kind);
+      value = mix(value, found.size());
+      for (std::int32_t i : found) {
+        const Received got = mpi.take(open[static_cast<std::size_t>(i)]);
+        value = mix(value, mix(got.value, static_cast<std::uint64_t>(i)));
+        open[static_cast<std::size_t>(i)] = nullptr;
+      }
+      std::erase(open, nullptr);
+      if (found.empty()) co_await mpi.compute(script.pause(mix(s, tries)));
+    }
+  }
+  co_return value;
+}
+
+}  // namespace
+
+bool send_deterministic(Workload workload) {
+  return workload == Workload::ring || workload == Workload::stencil || workload == Workload::wavefront;
+}
+
+const char* name_of(Workload workload) {
+  static constexpr const char* names[] = {"ring", "stencil", "wavefront", "farm", "traffic", "any"};
+  return names[static_cast<std::size_t>(workload)];
+}
+
+Program run_workload(const JobOptions& options, Process& mpi) {
+  switch (options.workload) {
+    case Workload::ring: return ring(options, mpi);
+    case Workload::stencil: return stencil(options, mpi);
+    case Workload::wavefront: return wavefront(options, mpi);
+    case Workload::farm: return mpi.rank() == 0 ? master(options, mpi) : worker(options, mpi);
+    default: return traffic(options, mpi);
+  }
+}
+
+}  // namespace hf::sim::job

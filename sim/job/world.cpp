@@ -1,0 +1,142 @@
+#include "sim/job/world.hpp"
+
+namespace hf::sim::job {
+namespace {
+
+constexpr std::uint64_t events_max = 200'000'000;
+
+}  // namespace
+
+World::World(const JobOptions& options, const std::vector<Fault>& faults)
+    : options_(options),
+      faults_(faults),
+      random_(mix(options.seed, faults.empty() ? 1 : 2)),
+      checker_(options.ranks),
+      network_(*this),
+      processes_(static_cast<std::size_t>(options.ranks)),
+      head_(*this) {
+  for (int node = 0; node < options.nodes + options.spares; ++node) nodes_.push_back(std::make_unique<Node>(*this, NodeId(node)));
+}
+
+World::~World() { nodes_.clear(); }
+
+BoardEntry World::original(Rank rank) const {
+  const int per_node = (options_.ranks + options_.nodes - 1) / options_.nodes;
+  return {Incarnation{}, RankState::running, NodeId(rank.value / per_node), Incarnation{}};
+}
+
+// Mostly short, sometimes long.
+std::int64_t World::latency(bool local) {
+  const std::int64_t ns = local ? random_.between(200, 2000) : random_.between(5'000, 40'000);
+  return random_.one_in(32) ? 20 * ns : ns;
+}
+
+std::int64_t World::latency_in_order(std::int64_t& last) {
+  last = std::max(last + 1, now().value + latency(false));
+  return last - now().value;
+}
+
+JobOutcome World::run() {
+  for (int rank = 0; rank < options_.ranks; ++rank) node(original(Rank(rank)).node).host(Rank(rank), Term{});
+  head_.begin();
+  for (int rank = 0; rank < options_.ranks; ++rank) node(original(Rank(rank)).node).start_first(Rank(rank));
+  auto next = faults_.begin();
+  while (!head_.all_finished() && outcome_.ended.empty() && checker_.violations().empty()) {
+    for (; next != faults_.end() && next->at <= outcome_.events; ++next) strike(*next);
+    if (!events_.step()) {
+      stuck();
+      break;
+    }
+    if (++outcome_.events > events_max) {
+      checker_.violation("it goes on for ever");
+      break;
+    }
+  }
+  if (outcome_.ended.empty() && checker_.violations().empty()) checker_.at_end();
+  outcome_.results = checker_.results();
+  outcome_.violations = checker_.violations();
+  return outcome_;
+}
+
+// Nothing is planned any more, and not everybody has finished.
+void World::stuck() {
+  for (const auto& processes : processes_) {
+    for (Process* p : processes) {
+      checker_.violation(fmt::format("rank {} ({}) does not finish: {}", p->self().value, p->incarnation().value, p->describe()));
+    }
+  }
+  checker_.violation("nothing happens any more, and not all ranks have finished");
+}
+
+// ---- processes
+
+void World::add(Process& process) { processes_[static_cast<std::size_t>(process.self().value)].push_back(&process); }
+void World::remove(Process& process) { std::erase(processes_[static_cast<std::size_t>(process.self().value)], &process); }
+
+Process* World::find(Rank rank, Incarnation incarnation) {
+  for (Process* p : processes_[static_cast<std::size_t>(rank.value)]) {
+    if (p->incarnation() == incarnation) return p;
+  }
+  return nullptr;
+}
+
+NodeId World::node_id_of(Rank rank, Incarnation incarnation) {
+  Process* p = find(rank, incarnation);
+  return p ? p->node().id() : NodeId(-1);
+}
+
+void World::ask(Process& by, Node* node, Rank source, Incarnation incarnation, const RankLog::Follower& question, bool follow) {
+  at_node(*node, latency(node == &by.node()), [node, source, incarnation, question, follow] {
+    node->on_question(source, incarnation, question, follow);
+  });
+}
+
+void World::answer(Node& by, const RankLog::Follower& question, Rank source, Process::Answer answer) {
+  const bool local = node_id_of(question.reader, question.incarnation) == by.id();
+  events_.in(latency(local), [this, question, source, answer = std::move(answer)] {
+    Process* p = find(question.reader, question.incarnation);
+    if (p) to_process(*p, [source, question, answer](Process& reader) { reader.on_records(source, question.question, answer); });
+  });
+}
+
+void World::fetch(Process& by, Node* node, Rank source, const Frame& message, std::uint64_t question) {
+  const bool local = node == &by.node();
+  at_node(*node, latency(local), [this, node, local, source, message, question, reader = by.self(), incarnation = by.incarnation()] {
+    const RankLog* log = node->log(source, message.incarnation);
+    if (!log) return;
+    auto stream = log->streams.find(reader);
+    if (stream == log->streams.end() || message.position >= stream->second.published) return;
+    const Frame record = stream->second.records[message.position];
+    events_.in(latency(local), [this, reader, incarnation, source, question, record] {
+      Process* p = find(reader, incarnation);
+      if (p) to_process(*p, [source, question, record](Process& r) { r.on_fetched(source, question, record); });
+    });
+  });
+}
+
+void World::on_left(Process& process, const Frame& frame) {
+  if (frame.kind == wire::FrameKind::matched) {
+    return checker_.on_acknowledged(process.self(), process.incarnation(), frame.payload.send, frame.payload.value);
+  }
+  ++outcome_.messages;
+  checker_.on_left(process.self(), process.incarnation(), frame.payload.send);
+}
+
+void World::on_finished(Process& process, std::uint64_t result) {
+  checker_.on_finished(process.life(), result);
+  // Not from inside its own call.
+  at_process(process, 0, [](Process& p) { p.node().on_finished(p); });
+}
+
+void World::on_diverged(Process& process, const char* what) {
+  checker_.violation(fmt::format("rank {} ({}): the replay found {}", process.self().value, process.incarnation().value, what));
+}
+
+void World::end_by_rule(std::string why) {
+  if (!excused_) checker_.violation("the job ends, and need not: " + why);
+  outcome_.ended = std::move(why);
+}
+
+JobOutcome run_job(const JobOptions& options, const std::vector<Fault>& faults) { return World(options, faults).run(); }
+
+}  // namespace hf::sim::job
