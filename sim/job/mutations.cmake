@@ -9,7 +9,7 @@ function(holdfast_sim_mutations seeds)
     target_compile_definitions(${program} PRIVATE HOLDFAST_MUTATE_${mutation})
     target_compile_options(${program} PRIVATE -O1 -Wno-unused-parameter -Wno-unused-variable)
     target_link_libraries(${program} PRIVATE hf_sim hf_sim_job CLI11::CLI11)
-    holdfast_precompiled(${program} hf_base)
+    holdfast_precompiled(${program} base_test)
     add_test(NAME sim.job.mutation.${name} COMMAND ${program} job --seeds ${seeds} --failures 1 ${arg_ARGS})
     set_tests_properties(sim.job.mutation.${name} PROPERTIES LABELS "sim;mutation" TIMEOUT 120
                          PASS_REGULAR_EXPRESSION "again: holdfast-sim job .*1 of [0-9]+ seeds failed")

@@ -145,8 +145,8 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   // Sent to the head and not yet out of the job. Where a later head may have to hear it again it is kept as long.
   static constexpr std::uint64_t output_window_bytes = 1u << 20, kept_output_window_bytes = 256 << 10;
   std::uint64_t output_window() const { return ticket_.head_returns_ms > 0 ? kept_output_window_bytes : output_window_bytes; }
-  // Of a stream: beside what is under way, what the head's gate holds, and what is read at once.
-  static constexpr std::size_t tail_bytes_min = kept_output_window_bytes + OutputGate::open_bytes_max + output_read_bytes;
+  // Of a stream: beside what is under way, what the head's gate holds, what is read at once, and what a paused pipe gives when its rank dies.
+  static constexpr std::size_t tail_bytes_min = kept_output_window_bytes + OutputGate::open_bytes_max + 3 * output_read_bytes;
 
   AgentTicket ticket_;
   os::EventLoop loop_;
@@ -162,6 +162,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   std::vector<bool> looked_up_;           // by rank: the head tells of it
   std::unique_ptr<EventKeeper> keeper_;  // null: determinants are kept on their own node alone
   std::deque<Adoption> adoptions_;  // the first is under way
+  std::string adopt_failure_;       // why one could not be done, which ends the job
   Board board_;
   std::uint64_t direct_from_ = 0;  // Welcome::direct_from_bytes
   std::unique_ptr<SegmentStore> segments_;

@@ -134,6 +134,7 @@ void AgentLinks::build_tree_of_those_here() {
     else tree_->on_found_dead(NodeId(node));
   }
   for (int node = 0; node < std::ssize(agents_); ++node) give_place(node);
+  if (!seat_.is_first()) tree_->on_started();  // from here on silence counts
   handlers_.on_all_joined();
 }
 

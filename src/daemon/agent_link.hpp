@@ -27,6 +27,7 @@ class AgentLinks {
   // One agent for each host, numbered in their order.
   AgentLinks(os::EventLoop& loop, std::vector<std::string> hosts, const LaunchOptions& options, const TreeSettings& settings,
              HeadSeat seat, Handlers handlers);
+  os::UniqueFd take_input() { return std::move(seat_.input); }  // HeadSeat
   Result<> start();
   // Goes on for a head that is lost: waits for its agents, but for those that were lost before, and takes those for lost that do not come.
   void resume(const std::vector<bool>& lost);

@@ -119,7 +119,10 @@ void Agent::adopt(std::map<Rank, EventKeeper::Found> found, std::string failure)
     if (!failure.empty()) break;
     if (Result<> done = adopt_one(rank, found[Rank{rank.rank}]); !done) failure = done.error().text;
   }
-  if (!failure.empty()) return send_head_bytes(ControlKind::adopt_failed, bytes_of(failure));
+  if (!failure.empty()) {
+    adopt_failure_ = failure;
+    return send_head_bytes(ControlKind::adopt_failed, bytes_of(failure));
+  }
   if (local(0) && local(0)->state == LocalRank::State::idle) input_taken_ = adoption.head.input_taken;
   for (const AdoptedRank& rank : adoption.ranks) start(*local(rank.rank));
   send_head(ControlKind::adopted, Adopted{adoption.head.group});

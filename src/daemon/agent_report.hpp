@@ -27,8 +27,11 @@ struct AgentReport {
     std::uint32_t unfit = 0;        // 1: of no use since the start
     std::uint32_t over = 0;         // 1: all its processes have ended, as it was told
     std::uint32_t ending = 0;       // 1: it was told so
-    std::uint64_t input_taken = 0;  // bytes of stdin given to rank 0, if it is here
-    std::int32_t hosted_count = 0, heard_count = 0, sought_count = 0, reserved = 0;
+    std::uint64_t input_bytes = 0;  // of stdin that have come here for rank 0
+    std::uint64_t input_taken = 0;  // of them passed on to it
+    std::uint32_t input_ended = 0;  // 1: that was all
+    std::uint32_t reserved = 0;
+    std::int32_t hosted_count = 0, heard_count = 0, sought_count = 0, reserved_count = 0;
   } head;
   std::vector<HostedRank> hosted;
   std::vector<HeardRank> heard;

@@ -28,6 +28,7 @@ void Agent::on_head_back() {
   if (output_paused_ && output_unconfirmed_ <= output_window() / 2) pause_output(false);
   for (const ToldEvent& told : told_) send_head(ControlKind::event, told.event, told.text);
   send_head_bytes(ControlKind::reported);
+  if (!adopt_failure_.empty()) send_head_bytes(ControlKind::adopt_failed, bytes_of(adopt_failure_));
   if (over_) send_head_bytes(ControlKind::gone);
 }
 
@@ -38,7 +39,9 @@ AgentReport Agent::report() const {
   out.head.unfit = unfit_;
   out.head.ending = ending_;
   out.head.over = over_;
+  out.head.input_bytes = input_.size();
   out.head.input_taken = input_taken_;
+  out.head.input_ended = input_.ended();
   if (unfit_) return out;
   if (keeper_) out.head.generation = keeper_->generation().value;
   for (int rank = 0; rank < job_.rank_count(); ++rank) {

@@ -17,6 +17,7 @@ class AttachedInput {
   Json on_request(ClientId client, const Json& request);
   void on_taken(std::uint64_t bytes);  // so many were passed on
   void close();                        // the job ends
+  void resume_ended() { ended_ = true; }  // a head before this one was told so
 
  private:
   static constexpr std::uint64_t window_bytes = 256 * 1024;

@@ -24,6 +24,7 @@ class Background {
   std::unique_ptr<OutputSink> sink(KeptStream stream);
   // Goes on for a head that is gone: how far each stream of the ranks has been written.
   Result<std::vector<KeptMark>> resume() { return output_.resume(); }
+  std::uint64_t position() const { return output_.position(); }
   void start(os::EventLoop& loop, std::function<void()> on_output);
   void on_started();
   void take_stray_output();  // that has not been read yet

@@ -75,6 +75,11 @@ class ControlVisit {
   ControlChannel& channel() { return *channel_; }
   // For a caller that goes on with it, its handlers set anew, and drops the visit.
   ChannelPtr share() const { return channel_; }
+  // Nobody wants to hear of it any more.
+  void drop() {
+    closed_ = true;
+    loop_.cancel(timer_);
+  }
   bool refused() const { return channel_ && channel_->refused(); }  // nobody listens there
 
  private:

@@ -90,12 +90,11 @@ int run_in_background(RunOptions options) {
   Result<os::Pipe> started = os::make_pipe(), stray = os::make_pipe();
   if (!started || !stray) return complain((started ? stray : started).error());
   Result<HeadSeat> seat = make_head_seat(options.launch, options.hosts);
-  Result<HeadFacts*> facts = make_head_facts(options.job.rank_count(), options.job.agent_count());
-  if (!seat || !facts) {
+  Result<> kept = seat ? keep_seat(*seat, options.job.rank_count(), options.job.agent_count()) : std::unexpected(seat.error());
+  if (!kept) {
     job->remove();
-    return complain(seat ? facts.error() : seat.error());
+    return complain(kept.error());
   }
-  seat->facts = *facts;
   os::set_non_blocking(stray->read.get());
   std::fflush(nullptr);
   const pid_t head = ::fork();

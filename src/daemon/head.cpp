@@ -62,6 +62,7 @@ Head::Head(RunOptions options, HeadSeat seat, std::unique_ptr<Background> backgr
     if (epoch_ > 0) recall(rank);
     else keep(rank);
   }
+  if (facts_) input_kept_ = InputKeeper(agents_.take_input(), facts_->input_bytes, facts_->input_ended);
 }
 
 void Head::greet() {
@@ -110,6 +111,10 @@ int Head::run() {
   open_door();
   Result<> started = epoch_ > 0 ? resume() : agents_.start();
   if (started) started = serve_metrics();
+  if (!started && epoch_ > 0 && resuming_) {  // its address is taken: the job goes on without
+    output_.say(started.error().text);
+    started = {};
+  }
   if (!started) {
     output_.say(started.error().text);
     end(1, 0);
@@ -145,6 +150,10 @@ void Head::on_signals() {
 
 // The second time at once, and whoever does not read our output is not waited for.
 void Head::interrupt(int signal, bool now) {
+  // A signal to all processes of the job comes by the keeper once more.
+  constexpr std::int64_t echo_ns = 300 * os::millisecond_ns;
+  if (facts_ && interrupted_ && !now && os::now().value - interrupted_at_.value < echo_ns) return;
+  interrupted_at_ = os::now();
   if (interrupted_) output_.discard();
   end(128 + signal, interrupted_ || now ? 0 : grace_ms);
   interrupted_ = true;
@@ -288,7 +297,7 @@ void Head::on_rank_event(const Event& event, Bytes text) {
         facts_->started = true;
         background_->on_started();
       }
-      if (event.incarnation > 0 && rank_unprotected_[rank]) return on_unprotected_death(event.rank);
+      if (event.incarnation > 0 && rank_unprotected_[rank] && !died_before_unprotected(event)) return on_unprotected_death(event.rank);
       if (!set_state(event, wire::RankState::running)) return;
       return event.incarnation > 0 ? publish(event.rank) : tell_watchers(event.rank);
     case EventKind::joined:
@@ -330,7 +339,8 @@ void Head::on_rank_event(const Event& event, Bytes text) {
 }
 
 void Head::on_note(const Event& event, Bytes text) {
-  if (resuming_) return;  // the head that is gone has said so
+  // The head that is gone has said most of it. A difference is said again.
+  if (resuming_ && event.kind != EventKind::diverged) return;
   if (event.kind == EventKind::note) {
     output_.say(event.a == 1 ? std::string(text_of(text)) : fmt::format("rank {}: {}", event.rank, text_of(text)));
   } else if (event.kind == EventKind::diverged) {
@@ -344,6 +354,11 @@ void Head::on_note(const Event& event, Bytes text) {
   }
 }
 
+// What is told again to a head that goes on: that incarnation began before the rank was unprotected.
+bool Head::died_before_unprotected(const Event& started) const {
+  return facts_ && started.time_ns < facts_->rank(started.rank).unprotected_ns;
+}
+
 // Its agent had not yet heard that nobody keeps a log for it any more, and has started it again.
 void Head::on_unprotected_death(int rank) {
   const auto reason = *rank_unprotected_[static_cast<std::size_t>(rank)];
@@ -355,9 +370,12 @@ void Head::on_unprotect(const Event& event, std::string_view function) {
   if (event.a >= rank_unprotected_.size() || rank_unprotected_[event.a]) return;
   const auto reason = static_cast<wire::UnprotectReason>(event.b);
   rank_unprotected_[event.a] = reason;
-  if (resuming_) {
-    threads_told_ |= reason == wire::UnprotectReason::threads;
-  } else if (reason == wire::UnprotectReason::log_full) {
+  if (facts_) {
+    RankFacts& facts = facts_->rank(static_cast<int>(event.a));
+    facts.unprotected_ns = event.time_ns;
+    facts.unprotected = static_cast<std::uint32_t>(reason) + 1;
+  }
+  if (reason == wire::UnprotectReason::log_full) {
     output_.say(
         fmt::format("rank {} is unprotected from now on, its death would end the job: the message log of rank {} is "
                     "full (raise --log-memory or --log-disk)",
@@ -405,11 +423,12 @@ void Head::on_look_up(int node, Bytes payload) {
 // The first cause decides the exit code; a shorter grace overrides a longer one.
 void Head::end(int exit_code, std::uint32_t grace) {
   if (!exit_code_) exit_code_ = exit_code;
-  ending_ = true;
   if (facts_) {
     facts_->exit_code = *exit_code_;
     facts_->ending = true;
   }
+  if (resuming_ && !agents_.all_joined()) return;  // as soon as there is somebody to tell
+  ending_ = true;
   input_.stop();
   if (clients_) clients_->input().close();
   kills_.stop();
@@ -449,9 +468,14 @@ int Head::finish() {
   // Agents have nothing left to do; whatever else there is below this process ends with it.
   agents_.settle();
   os::end_all_children();
+  if (facts_ && facts_->written) {  // by a head before this one
+    clients_->close();
+    return exit_code_.value_or(1);
+  }
   if (!options_.report_path.empty()) write_file(options_.report_path, report_json(timeline_, job_, options_.tree));
   if (!options_.trace_path.empty()) write_file(options_.trace_path, trace_json(timeline_, job_));
   keep_end();
+  if (facts_) facts_->written = true;
   clients_->close();
   return exit_code_.value_or(1);
 }

@@ -40,6 +40,7 @@ class Head {
   void on_note(const Event& event, Bytes text);
   void on_unprotect(const Event& event, std::string_view function);
   void on_unprotected_death(int rank);
+  bool died_before_unprotected(const Event& started) const;
   BoardChange change_of(int rank);
   void publish(int rank);
   void tell_watchers(int rank);
@@ -105,6 +106,7 @@ class Head {
   }
   bool partition(const Injection& injection);
   void start_if_ready();
+  void lose_places(int agent);
   void lose_agent(int agent, const std::string& why);
   std::string why_not_moved(const std::vector<int>& ranks) const;
   int choose_spare() const;
@@ -135,7 +137,7 @@ class Head {
   HeadFacts* facts_;     // null: nobody goes on for this head
   std::uint32_t epoch_;  // its number
   bool resuming_ = false;
-  bool input_lost_ = false;  // some of what rank 0 was given is kept nowhere but at its agent
+  Instant interrupted_at_{};
   std::unique_ptr<Background> background_;
   os::UniqueFd signals_;
   JobOutput output_;

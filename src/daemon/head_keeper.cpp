@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <deque>
 #include <optional>
 
 #include "os/clock.hpp"
@@ -17,9 +16,9 @@
 namespace hf::daemon {
 namespace {
 
-// Heads that die faster than this would not bring the job to its end.
-constexpr std::size_t heads_max = 50;
-constexpr std::int64_t heads_within_ns = 10 * os::second_ns;
+// So many heads running that lived no longer than this would not bring the job to its end either.
+constexpr int short_lived_max = 50;
+constexpr std::int64_t short_lived_ns = 10 * os::second_ns;
 constexpr std::int64_t leave_ns = 3 * os::second_ns;  // agents, ssh and srun end by themselves
 constexpr int look_ms = 5;
 
@@ -59,23 +58,19 @@ void end_what_is_left() {
 
 int keep_heads(HeadSeat seat, const std::function<int(HeadSeat)>& run_head) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  sigset_t before;
-  ::sigprocmask(SIG_SETMASK, nullptr, &before);
   Result<os::UniqueFd> signals = os::catch_signals({SIGCHLD, SIGTERM, SIGINT, SIGHUP});
   if (!signals) return 1;
-  std::deque<Instant> died;
+  int short_lived = 0;
   for (int status = 0;; ++seat.epoch) {
+    const Instant began = os::now();
     const pid_t head = ::fork();
-    if (head == 0) {
-      ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    if (head == 0) {  // signals stay blocked: the head reads them, also those that come before it is ready to
       signals->reset();
       return run_head(std::move(seat));
     }
     if (head > 0) status = wait_for(head, signals->get());
-    died.push_back(os::now());
-    if (died.size() > heads_max) died.pop_front();
-    const bool too_fast = died.size() == heads_max && died.back().value - died.front().value < heads_within_ns;
-    if (head > 0 && WIFSIGNALED(status) && seat.facts->started && !too_fast) continue;
+    short_lived = os::now().value - began.value < short_lived_ns ? short_lived + 1 : 0;
+    if (head > 0 && WIFSIGNALED(status) && seat.facts->started && short_lived < short_lived_max) continue;
     seat.listener.fd.reset();  // agents that look for a head see that none comes
     end_what_is_left();
     if (head < 0) return 1;

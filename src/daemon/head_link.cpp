@@ -84,17 +84,21 @@ void HeadLink::on_place(Bytes payload) {
 // The tree is told the parent's address when it is connected: it would dial too.
 void HeadLink::link(NodeId parent, Address at) {
   if (parent == head_node) return tree_->add_link(head_node, joining_->share());
-  if (at.port == 0) {  // it did not come back: the head, which knows, says who is above instead
-    if (epoch_ == 0) return gone();  // not our head
-    joining_->channel().send_bytes(ControlKind::linked);
-    return tree_->on_not_reached(parent);
-  }
+  if (at.port == 0) return on_parent_not_reached(parent);
   parent_ = std::make_unique<ControlVisit>(
       loop_, ticket_.key, self_, Purpose::tree, at,
-      ControlVisit::Handlers{[this, parent, at] { on_linked(parent, at); }, [](ControlKind, Bytes) {}, [this] { lose_head(); }}, epoch_);
+      ControlVisit::Handlers{[this, parent, at] { on_linked(parent, at); }, [](ControlKind, Bytes) {}, [this, parent] { on_parent_not_reached(parent); }}, epoch_);
+}
+
+// In the tree of a later head: it did not come back, or is lost again. The head, which will know, says who is above instead.
+void HeadLink::on_parent_not_reached(NodeId parent) {
+  if (epoch_ == 0 || !tree_) return lose_head();
+  joining_->channel().send_bytes(ControlKind::linked);
+  tree_->on_not_reached(parent);
 }
 
 void HeadLink::on_linked(NodeId parent, Address at) {
+  if (!tree_ || !parent_) return;
   tree_->add_link(parent, parent_->share());
   tree_->set_address(parent, at);
   joining_->channel().send_bytes(ControlKind::linked);
@@ -128,10 +132,13 @@ void HeadLink::lose_head() {
   }
   if (tree_) {
     tree_->tell_children(ControlKind::head_lost);
+    tree_->drop();
     old_trees_.push_back(std::move(tree_));
   }
   for (auto* visit : {&joining_, &parent_}) {
-    if (*visit) old_visits_.push_back(std::move(*visit));
+    if (!*visit) continue;
+    (*visit)->drop();
+    old_visits_.push_back(std::move(*visit));
   }
   if (cleaning_ == 0) {
     cleaning_ = loop_.at(os::now(), [this] {

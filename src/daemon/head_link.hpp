@@ -34,7 +34,9 @@ class HeadLink {
   void send(ControlKind kind, Bytes body, Bytes tail = {});
   // From the first message of the head on.
   void on_started();
-  void on_ending() { tree_->on_ending(); }
+  void on_ending() {
+    if (tree_) tree_->on_ending();
+  }
   void hold(std::set<NodeId> nodes) {  // fault injection
     if (tree_) tree_->hold(std::move(nodes));
   }
@@ -49,6 +51,7 @@ class HeadLink {
   void look_for_head();
   void on_head_not_reached();
   void link(NodeId parent, Address at);
+  void on_parent_not_reached(NodeId parent);
   void on_linked(NodeId parent, Address at);
   void on_message(ControlKind kind, Bytes payload);
   void gone();

@@ -76,14 +76,17 @@ void Head::start_if_ready() {
 }
 
 void Head::give_input(Bytes bytes) {
-  if (!job_.keeps_events()) {
+  if (!job_.keeps_events() && !facts_) {
     return agents_.send_bytes(agent_of(0), bytes.empty() ? ControlKind::input_end : ControlKind::input, bytes);
   }
-  if (bytes.empty()) input_kept_.end();
-  else if (Result<> kept = input_kept_.append(bytes); !kept) {
+  if (bytes.empty()) {
+    input_kept_.end();
+    if (facts_) facts_->input_ended = true;
+  } else if (Result<> kept = input_kept_.append(bytes); !kept) {
     output_.say(kept.error().text);
     return end(1, grace_ms);
   }
+  if (facts_) facts_->input_bytes = input_kept_.size();
   feed_input();
 }
 
@@ -112,11 +115,21 @@ void Head::feed_input() {
   if (!ending_ && input_kept_.ended() && !std::exchange(input_end_fed_, true)) agents_.send_bytes(agent_of(0), ControlKind::input_end);
 }
 
+// It can be asked for nobody's determinants any more.
+void Head::lose_places(int agent) {
+  for (int rank = 0; rank < job_.rank_count(); ++rank) {
+    Hosting& h = hosting(rank);
+    if (std::erase(h.places, agent) == 0) continue;
+    h.place_lost = true;
+    keep(rank);
+  }
+  if (facts_) facts_->lost(agent) = true;
+}
+
 void Head::lose_agent(int agent, const std::string& why) {
   AgentState& lost = states_[static_cast<std::size_t>(agent)];
   if (std::exchange(lost.gone, true)) return;
   ++nodes_gone_;
-  if (facts_) facts_->lost(agent) = true;
   watching_.on_node_lost(agent);
   std::vector<int> ranks = ranks_at(agent);
   if (ending_) {
@@ -124,12 +137,7 @@ void Head::lose_agent(int agent, const std::string& why) {
     return finish_if_over();
   }
   const std::string what = fmt::format("node {} is lost: {}", agent, why);
-  for (int rank = 0; rank < job_.rank_count(); ++rank) {
-    Hosting& h = hosting(rank);
-    if (std::erase(h.places, agent) == 0) continue;
-    h.place_lost = true;
-    keep(rank);
-  }
+  lose_places(agent);
   for (int other = 0; other < job_.agent_count(); ++other) {
     AgentState& state = states_[static_cast<std::size_t>(other)];
     if (state.gone) continue;
@@ -206,7 +214,6 @@ std::string Head::why_not_moved(const std::vector<int>& ranks) const {
   if (job_.protocol == wire::Protocol::none) return "protocol none keeps nothing";
   if (!job_.keeps_events()) return "log level process keeps nothing that outlives a node (--log-level node)";
   if (!mpi_job_announced_) return "no rank had called MPI_Init";
-  if (input_lost_ && std::ranges::find(ranks, 0) != ranks.end()) return "what rank 0 was given on standard input before a head was lost is not kept";
   for (int rank : ranks) {
     const auto& reason = rank_unprotected_[static_cast<std::size_t>(rank)];
     if (reason) return fmt::format("rank {} was unprotected: {}", rank, why_unprotected(*reason));

@@ -34,6 +34,7 @@ void Head::recall(int rank) {
   h.term = facts.term;
   h.place_lost = facts.place_lost;
   groups_ = facts_->groups;
+  if (facts.unprotected != 0) rank_unprotected_[static_cast<std::size_t>(rank)] = static_cast<wire::UnprotectReason>(facts.unprotected - 1);
   for (int agent = 0; agent < job_.agent_count(); ++agent) {
     if (facts_->may_hold(rank, agent)) h.places.push_back(agent);
   }
@@ -43,8 +44,10 @@ Result<> Head::resume() {
   auto marks = background_->resume();
   if (!marks) return std::unexpected(marks.error());
   for (const KeptMark& mark : *marks) output_.resume(mark);
+  facts_->read = std::min<std::uint64_t>(facts_->read, background_->position());
+  if (facts_->ending) exit_code_ = facts_->exit_code.load();
+  if (facts_->input_ended) clients_->input().resume_ended();
   if (facts_->left) {  // only its last words were missing
-    exit_code_ = facts_->exit_code;
     ending_ = ended_ = true;
     timeline_.on_end(os::now(), *exit_code_);
     loop_.at(os::now(), [this] { loop_.stop(); });
@@ -73,10 +76,10 @@ void Head::on_report(int node, Bytes payload) {
     if (!hosting(heard.rank).claimed) hosting(heard.rank).incarnation = std::max(hosting(heard.rank).incarnation, heard.incarnation);
   }
   for (std::int32_t rank : report->sought) hosting(rank).watchers.push_back(node);
-  if (agent_of(0) == node && hosting(0).claimed && report->head.input_taken > 0) {
-    input_taken_ = report->head.input_taken;
-    input_lost_ = true;
-  }
+  if (agent_of(0) != node || !hosting(0).claimed) return;
+  input_taken_ = report->head.input_taken;
+  input_fed_ = std::min(report->head.input_bytes, input_kept_.size());
+  input_end_fed_ = report->head.input_ended != 0;
 }
 
 // A hosting of an older term was declared lost, and has not heard of it.
@@ -101,7 +104,11 @@ void Head::on_output_again(Bytes payload) {
   if (!resuming_ || !read_struct(payload, again) || again.head.rank < 0 || again.head.rank >= job_.rank_count()) return;
   const OutputStream stream = again.head.stream == OutputStream::error ? OutputStream::error : OutputStream::out;
   output_.resume_at(again.head.rank, stream, {again.lines, again.open_bytes});
-  if (!payload.empty()) output_.on_bytes(again.head.rank, stream, payload);
+  while (!payload.empty()) {  // as it would have come
+    const Bytes piece = payload.first(std::min(payload.size(), output_read_bytes));
+    output_.on_bytes(again.head.rank, stream, piece);
+    payload = payload.subspan(piece.size());
+  }
 }
 
 void Head::on_reported(int node) {
@@ -121,7 +128,6 @@ void Head::resume_when_all_reported() {
 void Head::resume_over() {
   resuming_ = false;
   started_ = true;
-  agents_.on_started();
   std::vector<int> missing;
   for (int node = 0; node < job_.agent_count(); ++node) {
     AgentState& state = states_[static_cast<std::size_t>(node)];
@@ -129,8 +135,9 @@ void Head::resume_over() {
     if (!state.lost_early) state.lost_early = "it did not come back to the new head";
     missing.push_back(node);
   }
-  if (facts_->ending && !ending_) end(facts_->exit_code, 0);
+  if (facts_->ending && !ending_) end(facts_->exit_code, grace_ms);
   if (ending_) return take_leave(missing);
+  for (int node : missing) lose_places(node);
   for (int node = 0; node < job_.agent_count(); ++node) {
     const AgentState& state = states_[static_cast<std::size_t>(node)];
     if (state.superseded) agents_.expel(node);
@@ -139,12 +146,13 @@ void Head::resume_over() {
   for (int rank = 0; rank < job_.rank_count(); ++rank) publish(rank);
   for (int node : missing) {
     // The lost head has said so, and moved its ranks.
-    if (facts_->lost(node) && ranks_at(node).empty()) on_agent_gone(node), watching_.on_node_lost(node);
+    if (ranks_at(node).empty()) on_agent_gone(node), watching_.on_node_lost(node);
     else lose_agent(node, *states_[static_cast<std::size_t>(node)].lost_early);
   }
   if (!ending_) start_unclaimed();
   if (ending_) return;
   start_input();
+  feed_input();
   watching_.start();
   if (facts_->kills_from_ns != 0) kills_.resume(Instant(facts_->kills_from_ns), os::now(), epoch_);
   else if (ranks_initialized_ == job_.rank_count()) kills_.start(os::now());
@@ -154,19 +162,27 @@ void Head::take_leave(const std::vector<int>& missing) {
   for (int node : missing) on_agent_gone(node);
 }
 
-// Ranks that the lost head gave to a living agent, which had not started them when it heard of no head any more.
+// Ranks that the lost head gave to a living agent, which had not started them when it heard of no head any more: to the same, if it is of use.
 void Head::start_unclaimed() {
-  std::vector<int> ranks;
+  std::map<int, std::vector<int>> targets;
+  std::vector<int> all, others;
   for (int rank = 0; rank < job_.rank_count(); ++rank) {
     const Hosting& h = hosting(rank);
-    if (!h.claimed && !h.moving) ranks.push_back(rank);
+    if (h.claimed || h.moving) continue;
+    all.push_back(rank);
+    if (usable(h.agent)) targets[h.agent].push_back(rank);
+    else others.push_back(rank);
   }
-  if (ranks.empty()) return;
-  const auto targets = choose_targets(ranks);
-  if (targets.empty()) {
-    output_.say(fmt::format("ranks {} were to start again when the head was lost: {}; the job ends", fmt::join(ranks, ", "), why_no_target()));
+  if (all.empty()) return;
+  std::string cannot = why_not_moved(all);
+  for (auto& [target, some] : choose_targets(others)) targets[target].insert(targets[target].end(), some.begin(), some.end());
+  if (cannot.empty() && targets.empty()) cannot = why_no_target();
+  if (!cannot.empty()) {
+    output_.say(fmt::format("rank{} {} {} to start again when the head was lost, and cannot: {}; the job ends", all.size() == 1 ? "" : "s",
+                            fmt::join(all, ", "), all.size() == 1 ? "was" : "were", cannot));
     return end(1, 0);
   }
+  for (int rank : all) mark_lost(rank);
   for (const auto& [target, some] : targets) move_ranks(some, target);
 }
 

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <new>
 
+#include "os/memory_file.hpp"
+
 namespace hf::daemon {
 
 Result<HeadSeat> make_head_seat(const LaunchOptions& options, const std::vector<std::string>& hosts) {
@@ -27,7 +29,11 @@ Result<HeadSeat> make_head_seat(const LaunchOptions& options, const std::vector<
   return seat;
 }
 
-Result<HeadFacts*> make_head_facts(int ranks, int agents) {
+// The memory is shared with processes forked later, and never unmapped.
+Result<> keep_seat(HeadSeat& seat, int ranks, int agents) {
+  Result<os::UniqueFd> input = os::make_memory_file("holdfast-stdin", 0);
+  if (!input) return std::unexpected(input.error());
+  seat.input = std::move(*input);
   static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free && sizeof(std::atomic<bool>) == 1);
   static_assert(sizeof(HeadFacts) % alignof(RankFacts) == 0);
   const auto rank_count = static_cast<std::size_t>(ranks);
@@ -35,10 +41,10 @@ Result<HeadFacts*> make_head_facts(int ranks, int agents) {
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return fail(fmt::format("no memory to share with the head: {}", std::strerror(errno)));
   // All else begins as zeros, as it is there.
-  auto* facts = new (memory) HeadFacts;
-  facts->ranks = ranks;
-  facts->agents = agents;
-  return facts;
+  seat.facts = new (memory) HeadFacts;
+  seat.facts->ranks = ranks;
+  seat.facts->agents = agents;
+  return {};
 }
 
 }  // namespace hf::daemon

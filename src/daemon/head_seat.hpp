@@ -18,6 +18,8 @@ struct RankFacts {
   std::atomic<std::uint32_t> term = 0;
   std::atomic<std::int32_t> agent = 0;
   std::atomic<bool> place_lost = false;  // Head::Hosting
+  std::atomic<std::uint32_t> unprotected = 0;    // wire::UnprotectReason, plus 1; 0: it is not
+  std::atomic<std::int64_t> unprotected_ns = 0;  // since when
 };
 
 // In memory that a head shares with its keeper and with the heads after it.
@@ -30,7 +32,10 @@ struct HeadFacts {
   std::atomic<int> exit_code = 0;        // once ending
   std::atomic<std::uint64_t> read = 0;   // position up to which clients have shown the kept output
   std::atomic<std::int32_t> groups = 0;  // given so far
-  std::atomic<bool> left = false;        // the agents were told to leave: nobody comes back
+  std::atomic<std::uint64_t> input_bytes = 0;  // kept in HeadSeat::input, before any of it is passed on
+  std::atomic<bool> input_ended = false;
+  std::atomic<bool> left = false;     // the agents were told to leave: nobody comes back
+  std::atomic<bool> written = false;  // report and record
 
   RankFacts& rank(int number) { return reinterpret_cast<RankFacts*>(this + 1)[number]; }
   // Whether that agent may have determinants of the rank.
@@ -46,15 +51,16 @@ struct HeadSeat {
   JobKey key{};
   os::TcpListener listener;
   bool loopback_only = false;
-  HeadFacts* facts = nullptr;  // null: nobody goes on for this head
+  os::UniqueFd input;          // memory file of what rank 0 was given; none: nobody goes on for this head
+  HeadFacts* facts = nullptr;  // null: the same
   std::uint32_t epoch = 0;     // number of the head; connections of an earlier one's tree count no more
 
   bool is_first() const { return epoch == 0; }
 };
 
+// Makes it one for which another head can go on.
+Result<> keep_seat(HeadSeat& seat, int ranks, int agents);
 // A key and a socket for agents on these hosts.
 Result<HeadSeat> make_head_seat(const LaunchOptions& options, const std::vector<std::string>& hosts);
-// Facts of such a job that processes forked later share. Never unmapped.
-Result<HeadFacts*> make_head_facts(int ranks, int agents);
 
 }  // namespace hf::daemon

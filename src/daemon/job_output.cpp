@@ -82,6 +82,7 @@ std::string JobOutput::labelled(int rank, OutputStream kind, std::string_view by
 void JobOutput::on_started(int rank) {
   for (OutputStream kind : {OutputStream::out, OutputStream::error}) {
     Stream& s = stream(rank, kind);
+    s.unheard = false;
     s.gate.on_restart();
     pass_on(rank, kind, {});
     loop_.cancel(s.timer);
@@ -93,10 +94,12 @@ void JobOutput::resume(const KeptMark& mark) {
   Stream& s = stream(mark.rank, mark.of_error != 0 ? OutputStream::error : OutputStream::out);
   s.gate.resume({mark.lines, mark.open_bytes}, {});
   s.line_begins = mark.open_bytes == 0;
+  s.unheard = true;
 }
 
 void JobOutput::resume_at(int rank, OutputStream kind, const OutputGate::Position& next) {
   Stream& s = stream(rank, kind);
+  s.unheard = false;
   if (s.gate.resume(s.gate.passed(), next)) return;
   say(fmt::format("rank {}: some of its {} was lost with the head", rank, kind == OutputStream::out ? "standard output" : "standard error"));
 }
@@ -104,6 +107,7 @@ void JobOutput::resume_at(int rank, OutputStream kind, const OutputGate::Positio
 void JobOutput::on_over(int rank) {
   for (OutputStream kind : {OutputStream::out, OutputStream::error}) {
     std::string out;
+    if (stream(rank, kind).unheard) continue;
     stream(rank, kind).gate.on_end(out);
     pass_on(rank, kind, std::move(out));
     after(rank, kind);

@@ -35,6 +35,7 @@ class JobOutput {
     os::EventLoop::TimerId timer = 0;
     std::uint64_t held = 0;   // bytes in the gate, not yet reported as taken
     bool line_begins = true;  // for labels
+    bool unheard = false;     // of a lost head: nothing of its rank has come since
   };
   Stream& stream(int rank, OutputStream kind) {
     return streams_[static_cast<std::size_t>(rank) * 2 + static_cast<std::size_t>(kind)];

@@ -13,6 +13,9 @@ inline constexpr std::size_t output_read_bytes = 64 * 1024;  // at most, at once
 // What the job was given on stdin, kept so that each incarnation of rank 0 gets it from the start.
 class InputKeeper {
  public:
+  InputKeeper() = default;
+  // What another process has kept in that file, which both hold.
+  InputKeeper(os::UniqueFd file, std::uint64_t size, bool ended) : file_(std::move(file)), size_(size), ended_(ended) {}
   Result<> append(Bytes bytes);
   void end() { ended_ = true; }
   std::uint64_t size() const { return size_; }

@@ -84,7 +84,7 @@ void TreeNode::on_channel_closed(NodeId peer, const ControlChannel* channel) {
   loop_.at(os::now(), [closed] {});  // not from inside its own handler
   if (!links.empty()) return;
   if (ending_ && self_ != head_node && peer == shape().parent(self_) && !std::exchange(ended_, true)) {
-    return handlers_.on_ended(EndReason::cut_off);
+    return handlers_.on_ended(peer == head_node ? EndReason::head_gone : EndReason::cut_off);
   }
   on_lost_link(peer);
 }

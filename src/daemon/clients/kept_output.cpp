@@ -15,7 +15,8 @@ namespace hf::daemon {
 namespace {
 
 constexpr std::string_view prefix = "output-";
-constexpr std::size_t read_bytes = 4 * (kept_record_bytes_max + sizeof(KeptRecordHead));
+// More than what is written at once: of that all is read, or nothing.
+constexpr std::size_t read_bytes = 1 << 20;
 
 std::string name_of(std::uint64_t start) {
   return fmt::format("{}{:016x}", prefix, start);
@@ -110,6 +111,16 @@ Result<> KeptOutput::begin_file() {
     ::unlinkat(directory_, name_of(starts_.front()).c_str(), 0);
     starts_.erase(starts_.begin());
   }
+  if (Result<> written = write_marks(); !written) {
+    ::unlinkat(directory_, name_of(position_).c_str(), 0);
+    starts_.pop_back();
+    file_.reset();
+    return written;
+  }
+  return {};
+}
+
+Result<> KeptOutput::write_marks() {
   if (marks_.empty()) return {};
   std::vector<std::byte> records;
   ByteWriter out(records);
@@ -124,6 +135,9 @@ Result<std::vector<KeptMark>> KeptOutput::resume() {
     if (!file_) return fail(fmt::format("cannot go on with the kept output: {}", std::strerror(errno)));
     position_ = start;
     if (Result<> read = resume_file(); !read) return std::unexpected(read.error());
+  }
+  if (file_ && position_ == starts_.back()) {
+    if (Result<> written = write_marks(); !written) return std::unexpected(written.error());
   }
   std::vector<KeptMark> out;
   for (const auto& [stream, mark] : marks_) out.push_back(mark);
@@ -179,12 +193,18 @@ Result<std::size_t> KeptReader::read_records(const OnKeptBytes& on_bytes) {
     n = ::pread(file_.get(), in.data(), in.size(), static_cast<off_t>(position_ - start_));
   } while (n < 0 && errno == EINTR);
   if (n < 0) return fail(fmt::format("cannot read the kept output: {}", std::strerror(errno)));
+  std::size_t read = 0, finished = 0;
+  std::vector<std::pair<KeptStream, std::string_view>> pieces;
   auto used = decode_kept(Bytes(in).first(static_cast<std::size_t>(n)), [&](const KeptRecordHead& head, std::string_view bytes) {
-    if (!bytes.empty()) on_bytes(head.stream, bytes);
+    read += sizeof head + bytes.size();
+    if (!bytes.empty()) pieces.emplace_back(head.stream, bytes);
+    if (head.unfinished) return;
+    finished = read;
+    for (auto [stream, piece] : std::exchange(pieces, {})) on_bytes(stream, piece);
   });
   if (!used) return fail("the kept output is damaged");
-  position_ += *used;
-  return *used;
+  position_ += finished;
+  return finished;
 }
 
 Result<bool> KeptReader::read_some(const OnKeptBytes& on_bytes) {

@@ -50,6 +50,7 @@ class KeptOutput {
   // Goes on with what another process, which has ended, has written there. The newest mark of each stream; what it had begun to write and
   // not finished is removed.
   Result<std::vector<KeptMark>> resume();
+  std::uint64_t position() const { return position_; }  // of what is written next
   // What cannot be written (a full disk) is dropped, and that is said in the output as soon as something can be.
   void append(KeptStream stream, std::string_view bytes, const KeptMark& mark = {});
 
@@ -60,6 +61,7 @@ class KeptOutput {
   Result<> write(Bytes records);
   Result<> begin_file();
   Result<> resume_file();
+  Result<> write_marks();
   void remember(const KeptMark& mark) {
     if (mark.rank >= 0) marks_[{mark.rank, mark.of_error}] = mark;
   }
