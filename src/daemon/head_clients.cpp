@@ -45,6 +45,7 @@ void Head::open_door() {
     clients_->open(background_->take_socket());
     clients_->keep_output(background_->job().path(), facts_->read);
     background_->start(loop_, [this] { clients_->on_output(); });
+    if (facts_->written) return;  // by a head before this one, when the job had ended
     if (Result<> written = background_->job().write_record(record()); !written) output_.say(written.error().text);
     return;
   }

@@ -160,10 +160,12 @@ for i in range(60000):
         self.kill_this_head(job)
         self.end(job, 7)
         self.assertIn("rank 1 exited with code 7", self.err)
-        job = self.detach("-n", 2, "--nodes", 2, "sleep", 100)
+        job = self.detach("-n", 2, "--nodes", 2, "sh", "-c", "trap 'echo last words; exit 0' TERM; echo first; sleep 100 & wait")
         self.kill_this_head(job)
         self.holdfast("kill", job, code=0)
         self.end(job, 128 + signal.SIGTERM)
+        self.assertEqual(sorted(self.out.split("\n")), ["", "first", "first", "last words", "last words"])
+        self.assertNotIn("differs", self.err)
 
     def test_who_is_attached_stays_so(self):
         job = self.orders("-n", 4, "--nodes", 2)
@@ -177,6 +179,33 @@ for i in range(60000):
         self.end(job)
         self.assertTrue(self.out.endswith(rest.decode()))
         self.assertEqual(len(rest.splitlines()), 204 - 2)
+
+    def test_input(self):
+        """Given before, between and after; and rank 0 moves to another node in the end."""
+        for nodes, program in ((2, ("cat",)), (3, (ORDERS, 100, 5000, "stdin"))):
+            job = self.detach("-n", 1 if nodes == 2 else 3, "--nodes", nodes, *(("--spares", 1) if nodes == 3 else ()), *program)
+            writer = self.follow("attach", job, stdin=subprocess.PIPE)
+            lines = [b"%d %s\n" % (i, b"x" * 50) for i in range(100)]
+            for i in range(0, 100, 20):
+                if i == 60 and nodes == 3:
+                    agents = sorted(pid for pid, words in commands_of(processes_of(self.marker)).items() if words.startswith("holdfast agent"))
+                    for pid in (*map(int, Path(f"/proc/{agents[0]}/task/{agents[0]}/children").read_text().split()), agents[0]):
+                        os.kill(pid, signal.SIGKILL)
+                writer.stdin.write(b"".join(lines[i:i + 20]))
+                writer.stdin.flush()
+                time.sleep(0.2)  # answered: nothing of it is under way
+                if i < 60:
+                    self.kill_this_head(job)
+                    self.next_head(job, i // 20 + 1)
+            writer.stdin.close()
+            writer.stdin = None
+            self.end(job)
+            writer.wait()
+            if nodes == 2:
+                self.assertEqual(self.out.encode(), b"".join(lines))
+            else:
+                self.assertIn("node 0 is lost", self.err)
+                self.expect_orders(3, 100, lines, False)
 
     def test_its_keeper(self):
         job = self.orders("-n", 4, "--nodes", 2)
