@@ -57,9 +57,10 @@ void EngineImpl::want_stable() {
   tell_agent();
 }
 
+// The agent sees what has been written: an event that the gate counts already may not have been.
 void EngineImpl::tell_agent() {
-  if (asked_ > protocol.gate().stable()) return;  // on its way
-  asked_ = protocol.gate().events();
+  if (asked_ > protocol.gate().stable() || unstable_.empty()) return;  // on its way
+  asked_ = unstable_.back().events;
   agent->tell(wire::BootstrapKind::determined);
 }
 
