@@ -42,6 +42,11 @@ function(holdfast_precompiled target maker)
   endif()
 endfunction()
 
+# Sources that declare a command line: as slow to optimise as all others together, and nothing that they do takes time.
+function(holdfast_command_lines)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS -O0)
+endfunction()
+
 function(holdfast_module name)
   cmake_parse_arguments(arg "" "" "DEPS;TEST_DEPS;SUBDIRS" ${ARGN})
   set(patterns *.cpp)
