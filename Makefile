@@ -15,9 +15,8 @@ build: setup
 	@cmake --preset $(PRESET) --log-level=WARNING
 	@cmake --build $(BUILD) -j$(JOBS)
 
-# One test more at a time than there are cores: many wait.
 check: build
-	@bash tools/check.sh $(BUILD) $$(($(JOBS) + 1)) $(CTEST_ARGS)
+	@bash tools/check.sh $(BUILD) $(JOBS) $(CTEST_ARGS)
 
 # AddressSanitizer with UndefinedBehaviorSanitizer: unit tests, and the examples without kills. ThreadSanitizer: ring and log,
 # with threads as the two sides.
