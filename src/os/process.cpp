@@ -208,24 +208,6 @@ void use_all_cores() {
   ::sched_setaffinity(0, sizeof all, &all);
 }
 
-void ask_short_slices() {
-  constexpr std::uint64_t reset_on_fork = 1, shortest_ns = 100'000;
-  struct {  // sched_setattr(2), its first version; the C library has none
-    std::uint32_t size, policy;
-    std::uint64_t flags;
-    std::int32_t nice;
-    std::uint32_t priority;
-    std::uint64_t runtime_ns, deadline_ns, period_ns;
-  } attributes{};
-  if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
-  // What else the user has given the process stays, for its children too.
-  if (attributes.policy != SCHED_OTHER || attributes.nice < 0) return;
-  attributes.size = sizeof attributes;
-  attributes.flags |= reset_on_fork;
-  attributes.runtime_ns = shortest_ns;
-  ::syscall(SYS_sched_setattr, 0, &attributes, 0);
-}
-
 int usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);

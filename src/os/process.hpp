@@ -52,9 +52,6 @@ bool group_exists(pid_t group);
 pid_t parent_of(pid_t pid);           // 0 when gone
 void use_all_cores();                 // that the system lets this process have, whatever it was bound to
 int usable_cores();                   // that this process may run on
-// For a process that does little and is waited for: woken, it takes the core from one that computes or spins at once, instead of when
-// that one's slice is over. Not for its children. Without effect before Linux 6.12.
-void ask_short_slices();
 std::string machine_id();             // the same for all processes on this machine, containers too, until it starts anew
 std::string signal_name(int signal);  // "SIGKILL"
 
