@@ -1,7 +1,6 @@
 // The events of a rank's predecessors, as they stand in its log or come from another agent: taken whole, or called damaged.
 #include "base/check.hpp"
-#include "core/vprotocol/events.hpp"
-#include "core/vprotocol/replay.hpp"
+#include "core/vprotocol/optimist.hpp"
 #include "fuzz.hpp"
 
 namespace hf::fuzz {
@@ -12,7 +11,7 @@ Octets sample(Random& random) {
   Octets out;
   std::uint64_t clock = 0;
   for (std::uint64_t n = random() % 30; n > 0; --n) {
-    const auto kind = static_cast<vp::EventKind>(1 + random() % 4);
+    const auto kind = random() % 5 == 0 ? vp::EventKind::dependency : static_cast<vp::EventKind>(1 + random() % 4);
     std::vector<std::int32_t> indices(kind == vp::EventKind::delivery ? random() % 5 : 0);
     for (auto& index : indices) index = static_cast<std::int32_t>(random() % 100);
     const auto count = static_cast<std::uint32_t>(kind == vp::EventKind::delivery ? indices.size() : random() % 2);
@@ -24,6 +23,11 @@ Octets sample(Random& random) {
 void take(Bytes input) {
   const std::size_t whole = vp::whole_events(input);
   HF_CHECK(whole <= input.size());
+  vp::CutTable cuts;
+  for (int rank = 0; rank < 2; ++rank) cuts.add(Rank(rank), Term(1), 16);
+  if (const auto lost = vp::first_lost(input, cuts)) HF_CHECK(*lost < whole);
+  vp::Optimist optimist{Rank(0)};
+  optimist.begin(Term(1), input);
   vp::Replay replay;
   for (ByteReader in(input.first(whole)); in.left() > 0;) {
     const auto head = in.get<vp::EventHead>();

@@ -12,7 +12,8 @@ namespace hf::core::vprotocol {
 
 enum class EventKind : std::uint32_t {
   match = 1,  // key: request number; value: source taken by an any-source receive or blocking probe
-  delivery,   // key: test clock; indices: what the test found complete, in the order returned
+  delivery,   // key: test clock; indices: what the test found complete, in the order returned. None: that test and those before it
+              //   found nothing
   time,       // key: bits of the double that MPI_Wtime returned
   cancel,     // key: request number; value: 1 cancelled, 0 not
   // Of the C library, written and replayed by the recorder (src/recorder), not by MPI calls:
@@ -20,6 +21,7 @@ enum class EventKind : std::uint32_t {
   libc_value,  // key: what a call returned; value: the call (recorder/recording.hpp)
   libc_bytes,  // key: the call; value: number of bytes, which follow
   file,        // key: of its name; value: what is done to it. Its size and the time of its last change follow (docs/recorder.md)
+  dependency,  // no event: under optimist, on what else the state behind it depends. value: rank; key: term << 48 | position
 };
 
 constexpr bool is_of_libc(EventKind kind) { return kind >= EventKind::clock && kind <= EventKind::file; }

@@ -5,7 +5,12 @@
 namespace hf::core::vprotocol {
 
 void Pessimist::append(const EventHead& head, std::span<const std::int32_t> indices) {
+  if (run_open_) {
+    run_open_ = false;
+    if (head.kind != EventKind::delivery) append({EventKind::delivery, 0, last_failed_.value});
+  }
   encode(encoded_, head, indices);
+  last_event_end_ = encoded_.size();
   ++event_count_;
   bool replaces = head.kind == EventKind::delivery && poll_failed();
   if (!replaces) gate_.on_event();
@@ -34,17 +39,29 @@ void Pessimist::on_match(RequestNumber number, bool any_source, bool forced, Ran
 
 Replay::Test Pessimist::on_test() {
   ++clock_;
-  return replaying_ ? replay_.on_test(clock_) : Replay::Test{};
+  if (!replaying_) return {};
+  const Replay::Test plan = replay_.on_test(clock_);
+  // A predecessor's test that no event tells of.
+  if (records_failed_ && plan.kind == Replay::Test::nothing && clock_ > replay_.last_recorded()) note_failed();
+  return plan;
+}
+
+void Pessimist::note_failed() {
+#ifndef HOLDFAST_MUTATE_DROP_FAILED_TEST
+  last_failed_ = clock_;
+  if (gates_failed_ && !std::exchange(failed_pending_, true)) gate_.on_event();
+  run_open_ = records_failed_;
+#endif
+}
+
+void Pessimist::close_failed_run() {
+  if (!run_open_) return;
+  run_open_ = false;
+  append({EventKind::delivery, 0, last_failed_.value});
 }
 
 void Pessimist::on_test_result(std::span<const std::int32_t> found) {
-  if (found.empty()) {
-#ifndef HOLDFAST_MUTATE_DROP_FAILED_TEST
-    last_failed_ = clock_;
-    if (gates_failed_ && !std::exchange(failed_pending_, true)) gate_.on_event();
-#endif
-    return;
-  }
+  if (found.empty()) return note_failed();
 #ifndef HOLDFAST_MUTATE_DROP_DELIVERY
   append({EventKind::delivery, static_cast<std::uint32_t>(found.size()), clock_.value}, found);
 #endif

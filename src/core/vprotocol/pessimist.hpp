@@ -2,6 +2,8 @@
 // frames may leave. Pure: encoded events are pulled with poll_events() and made stable by the engine, which then calls
 // on_stable().
 //
+// Determinants and replay are those of optimistic logging too; there frames do not ask the gate (optimist.hpp).
+//
 // Order for the engine: after any call that says so in its comment: poll_events(), store them, on_stable(gate events);
 // only then send frames that the gate lets pass.
 #pragma once
@@ -12,6 +14,7 @@
 
 #include "base/ids.hpp"
 #include "core/match/matcher.hpp"
+#include "core/vprotocol/dependencies.hpp"
 #include "core/vprotocol/events.hpp"
 #include "core/vprotocol/gate.hpp"
 #include "core/vprotocol/replay.hpp"
@@ -42,6 +45,13 @@ class Pessimist {
   // poll_failed(): true once for each such run, when a frame is about to ask the gate: the word is to be made stable now.
   void gate_failed_tests() { gates_failed_ = true; }
   bool poll_failed() { return std::exchange(failed_pending_, false); }
+  // Instead, where nothing is gated (optimist.hpp): such a run is written as an event before the next one of another kind than a delivery,
+  // and by close_failed_run(), which the engine calls before a frame or anything else leaves that tells of this rank's state, and before it
+  // stores an event of the C library.
+  void record_failed_tests() { records_failed_ = true; }
+  void close_failed_run();
+  // What the state depends on more than before, without being an event of this rank.
+  void append_dependency(const Dependency& dependency) { encode(encoded_, record_of(dependency)); }
   double on_time(double now);  // appends an event when not replayed; never goes back
   // free: it looks whether the receive is matched. after_past: the same, once all that its source had sent before this incarnation has
   // arrived: a predecessor may have acknowledged a match, which is made again then.
@@ -52,7 +62,9 @@ class Pessimist {
   // Encoded events since the last call; valid until the next call of any member. Empty: none.
   bool has_events() const { return !encoded_.empty(); }
   std::span<const std::byte> events() const { return encoded_; }
-  void events_taken() { encoded_.clear(); }
+  void events_taken() { encoded_.clear(), last_event_end_ = 0; }
+  // Of them, up to the end of the last one that is no record of a dependency; 0: there is none.
+  std::size_t last_event_end() const { return last_event_end_; }
   std::uint64_t event_count() const { return event_count_; }
   // An event of the C library, which the engine stores itself.
   void on_libc_event() { ++event_count_, gate_.on_event(); }
@@ -63,6 +75,7 @@ class Pessimist {
 
  private:
   void append(const EventHead& head, std::span<const std::int32_t> indices = {});
+  void note_failed();
   Replay replay_;
   bool replaying_ = false, log_lost_ = false;
   Gate gate_;
@@ -70,9 +83,11 @@ class Pessimist {
   TestClock clock_{};
   TestClock last_failed_{};
   bool gates_failed_ = false, failed_pending_ = false;
+  bool records_failed_ = false, run_open_ = false;  // tests up to last_failed_, behind the last event, found nothing
   std::uint64_t event_count_ = 0;
   double last_time_ = 0, time_offset_ = 0;
   std::vector<std::byte> encoded_;
+  std::size_t last_event_end_ = 0;
 };
 
 }  // namespace hf::core::vprotocol

@@ -16,6 +16,7 @@ namespace hf::core::vprotocol {
 class Replay {
  public:
   // One event of a predecessor. False: implausible (a damaged log); the caller ends the job.
+  // Records of dependencies are passed over: they are nothing that the program repeats.
   bool load(const EventHead& head, std::span<const std::int32_t> indices);
   // The clock of the last test that a predecessor is known to have made and that found nothing.
   void load_last_failed(TestClock clock);
@@ -23,6 +24,8 @@ class Replay {
   // Everything recorded has been consumed: the rank runs freely from here.
   bool over() const { return pending_ == 0 && clock_ >= last_clock_; }
   std::uint64_t consumed() const { return consumed_; }
+  // The last test that an event tells of, if only that it found nothing.
+  TestClock last_recorded() const { return last_recorded_; }
 
   // A receive or blocking probe is posted.
   struct Receive {
@@ -56,6 +59,7 @@ class Replay {
   std::uint64_t consumed_ = 0;
   TestClock clock_{};       // of the last test replayed
   TestClock last_clock_{};  // of the last test recorded
+  TestClock last_recorded_{};  // the same, but for load_last_failed()
 };
 
 }  // namespace hf::core::vprotocol

@@ -87,6 +87,25 @@ TEST(Replay, DamagedLogsAreRefused) {
   EXPECT_FALSE(unknown.load({static_cast<EventKind>(77), 0, 0}, {}));
 }
 
+// Under optimist a run of failed tests is a delivery of nothing.
+TEST(Replay, ADeliveryOfNothing) {
+  Replay replay;
+  std::int32_t found[] = {0};
+  ASSERT_TRUE(replay.load({EventKind::delivery, 0, 2}, {}));
+  ASSERT_TRUE(replay.load({EventKind::dependency, 3, 16}, {}));
+  ASSERT_TRUE(replay.load({EventKind::delivery, 1, 4}, found));
+  ASSERT_TRUE(replay.load({EventKind::delivery, 0, 6}, {}));
+  EXPECT_FALSE(replay.load({EventKind::delivery, 0, 6}, {}));
+  EXPECT_EQ(replay.last_recorded(), TestClock{6});
+  for (std::uint64_t clock : {1, 2, 3}) EXPECT_EQ(replay.on_test(TestClock{clock}).kind, Replay::Test::nothing);
+  EXPECT_EQ(replay.on_test(TestClock{4}).kind, Replay::Test::exactly);
+  EXPECT_EQ(replay.on_test(TestClock{5}).kind, Replay::Test::nothing);
+  EXPECT_FALSE(replay.over());
+  EXPECT_EQ(replay.on_test(TestClock{6}).kind, Replay::Test::nothing);
+  EXPECT_TRUE(replay.over());
+  EXPECT_EQ(replay.consumed(), 1u);
+}
+
 TEST(Replay, TimesComeBackBitForBit) {
   Replay replay;
   for (double t : {0.1, 1e300, -0.0}) ASSERT_TRUE(replay.load({EventKind::time, 0, std::bit_cast<std::uint64_t>(t)}, {}));

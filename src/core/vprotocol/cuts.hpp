@@ -1,0 +1,65 @@
+// Where event streams were cut when their ranks began a new hosting: what stood behind is lost (docs/optimist.md, Cuts). Pure.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/ids.hpp"
+#include "core/vprotocol/dependencies.hpp"
+
+namespace hf::core::vprotocol {
+
+// Of one rank. A cut that a later one before it makes superfluous is not kept.
+class Cuts {
+ public:
+  static constexpr std::size_t kept_max = 16;
+  struct Cut {
+    Term term{};                 // of the hosting that begins with what stands before
+    std::uint64_t position = 0;
+    bool operator==(const Cut&) const = default;
+  };
+  enum class Added : std::uint8_t { yes, old, full };  // old: not above the newest term. full: nothing was added
+  Added add(Term term, std::uint64_t position);
+
+  enum class Verdict : std::uint8_t {
+    lost,     // behind a cut of a later term
+    kept,     // of an older term, before all cuts since: it is the same event of the newest
+    current,  // of the newest term
+    unknown,  // of a term that has not been heard of: nothing may be decided
+  };
+  Verdict verdict(Term term, std::uint64_t position) const;
+  // How much of the stream as it was under `term` is still the beginning of the newest. All of it: the highest number.
+  std::uint64_t kept(Term term) const;
+  Term newest() const { return count_ == 0 ? Term{} : cuts_[count_ - 1].term; }
+
+  // term:u32 position:u64 each, both rising.
+  void encode(std::vector<std::byte>& out) const;
+  static std::optional<Cuts> decode(Bytes bytes);
+  bool operator==(const Cuts& other) const;
+
+ private:
+  std::array<Cut, kept_max> cuts_{};  // terms and positions rise
+  std::size_t count_ = 0;
+};
+
+// Of all ranks.
+class CutTable {
+ public:
+  Cuts::Added add(Rank rank, Term term, std::uint64_t position) { return cuts_[rank].add(term, position); }
+  const Cuts& of(Rank rank) const;
+  Cuts::Verdict verdict(const Dependency& d) const { return of(d.rank).verdict(d.term, d.position); }
+  // The same event under the newest term.
+  Dependency renewed(const Dependency& d) const;
+
+ private:
+  std::unordered_map<Rank, Cuts> cuts_;
+};
+
+// Where an event stream is to be cut: at its first record of a dependency on something lost. Nothing: its rank is no orphan. Bytes behind the
+// last whole event are not looked at.
+std::optional<std::uint64_t> first_lost(Bytes stream, const CutTable& cuts);
+
+}  // namespace hf::core::vprotocol

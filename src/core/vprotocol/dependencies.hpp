@@ -1,0 +1,79 @@
+// What the state of a rank depends on and is not known to be stable (paper 000, III.B and IV.B; docs/optimist.md). Pure.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/ids.hpp"
+#include "core/vprotocol/events.hpp"
+
+namespace hf::core::vprotocol {
+
+class CutTable;
+class StableVector;
+
+// An event of another rank: the one that ends at `position` of its event stream, as it was under `term`.
+struct Dependency {
+  Rank rank{};
+  Term term{};
+  std::uint64_t position = 0;
+  bool operator==(const Dependency&) const = default;
+};
+
+// What a record has room for.
+inline constexpr std::uint32_t term_max = (1u << 16) - 1;
+inline constexpr std::uint64_t position_max = (std::uint64_t{1} << 48) - 1;
+
+// As a frame carries them: rank:i32 term:u32 position:u64 each, ranks rising.
+inline constexpr std::size_t dependency_bytes = 16;
+void encode_dependencies(std::vector<std::byte>& out, std::span<const Dependency> list);
+// False: not such a list; `out` is empty then.
+bool decode_dependencies(Bytes bytes, int rank_count, std::vector<Dependency>& out);
+
+// As an event stream records one. What does not fit ends the process: nothing that was decoded does.
+EventHead record_of(const Dependency& dependency);
+Dependency dependency_of(const EventHead& record);
+
+// For each rank the last event that this one's state depends on. Whoever sends says what changed since the last message to the same receiver
+// (Singhal and Kshemkalyani); an entry whose event is known to be stable is left out.
+class DependencyVector {
+ public:
+  explicit DependencyVector(Rank self) : self_(self) {}
+
+  // The own last event.
+  void on_event(Term term, std::uint64_t position) { raise({self_, term, position}); }
+  // What became larger by it, in the order given: to be recorded before the program goes on. Valid until the next call. Entries of an older
+  // term than `cuts` knows become those of the newest first. None may be lost.
+  std::span<const Dependency> merge(std::span<const Dependency> list, const CutTable& cuts);
+  // After a change of either: what is stable is left out. False: something is lost, this rank is an orphan.
+  bool look(const CutTable& cuts, const StableVector& stable);
+
+  // Whether the next message to this rank has something to say. One comparison.
+  bool changed_for(Rank to) const {
+    const auto at = static_cast<std::size_t>(to.value);
+    return newest_ > (at < sent_.size() ? sent_[at] : 0);
+  }
+  // What it has to say, ranks rising; said from now on.
+  void take_for(Rank to, std::vector<Dependency>& out);
+  // What is sent to it from now on is a new stream.
+  void forget_sent(Rank to);
+
+  bool empty() const { return entries_.empty(); }
+  std::vector<Dependency> entries() const;  // ranks rising
+
+ private:
+  struct Entry {
+    Dependency dependency;
+    std::uint64_t stamp;  // when it changed last
+  };
+  bool raise(const Dependency& dependency);
+  Rank self_;
+  std::vector<Entry> entries_;       // ranks rising
+  std::vector<std::uint64_t> sent_;  // by receiver: changes up to this stamp were said
+  std::uint64_t stamp_ = 0;
+  std::uint64_t newest_ = 0;         // of the stamps in entries_
+  std::vector<Dependency> larger_;
+};
+
+}  // namespace hf::core::vprotocol

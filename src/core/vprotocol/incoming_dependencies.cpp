@@ -1,0 +1,26 @@
+#include "core/vprotocol/incoming_dependencies.hpp"
+
+namespace hf::core::vprotocol {
+
+void IncomingDependencies::on_dependencies(std::uint64_t next, std::span<const Dependency> list) {
+  for (const Dependency& d : list) noted_.push_back({next, d});
+}
+
+std::span<const Dependency> IncomingDependencies::merge_up_to(std::uint64_t n) {
+  merged_.clear();
+  for (; has_for(n); noted_.pop_front()) merged_.push_back(noted_.front().dependency);
+  return merged_;
+}
+
+std::optional<std::uint64_t> IncomingDependencies::first_lost(const CutTable& cuts) const {
+  for (const Noted& noted : noted_) {
+    if (cuts.verdict(noted.dependency) == Cuts::Verdict::lost) return noted.before;
+  }
+  return std::nullopt;
+}
+
+void IncomingDependencies::forget_from(std::uint64_t n) {
+  while (!noted_.empty() && noted_.back().before >= n) noted_.pop_back();
+}
+
+}  // namespace hf::core::vprotocol

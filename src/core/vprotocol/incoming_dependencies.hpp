@@ -1,0 +1,42 @@
+// What the messages of one peer depend on that the receiver has taken and not matched yet (docs/optimist.md, What depends on what). Pure.
+//
+// Messages are numbered here in the order in which the receiver takes them from that peer, over all contexts and all of the peer's
+// incarnations: duplicates do not count.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/vprotocol/cuts.hpp"
+#include "core/vprotocol/dependencies.hpp"
+
+namespace hf::core::vprotocol {
+
+class IncomingDependencies {
+ public:
+  // Message `next`, the next one to be taken, depends on these, and so does all that the peer sends later.
+  void on_dependencies(std::uint64_t next, std::span<const Dependency> list);
+  // Whether anything must be merged before the program may see message n.
+  bool has_for(std::uint64_t n) const { return !noted_.empty() && noted_.front().before <= n; }
+  // What n and all messages before it depend on; merged from now on. Valid until the next call.
+  std::span<const Dependency> merge_up_to(std::uint64_t n);
+  // The first message that depends on something lost. It and all later ones are orphans, and none of them has been matched, since what it
+  // depends on would not be here any more.
+  std::optional<std::uint64_t> first_lost(const CutTable& cuts) const;
+  // Message n and all later ones were taken away.
+  void forget_from(std::uint64_t n);
+  void clear() { noted_.clear(); }
+  bool empty() const { return noted_.empty(); }
+
+ private:
+  struct Noted {
+    std::uint64_t before;
+    Dependency dependency;
+  };
+  std::deque<Noted> noted_;  // `before` never falls. At most one frame of entries for a message: bounded as unexpected messages are
+  std::vector<Dependency> merged_;
+};
+
+}  // namespace hf::core::vprotocol

@@ -1,0 +1,38 @@
+#include "core/vprotocol/optimist.hpp"
+
+#include <algorithm>
+
+namespace hf::core::vprotocol {
+
+void Optimist::begin(Term term, Bytes stream) {
+  term_ = term;
+  const std::size_t whole = whole_events(stream);
+  std::uint64_t last = 0;
+  EventHead head;
+  for (std::size_t at = 0; at < whole; at += encoded_bytes(head)) {
+    std::memcpy(&head, stream.data() + at, sizeof(head));
+    if (head.kind != EventKind::dependency) {
+      last = at + encoded_bytes(head);
+      continue;
+    }
+    const Dependency recorded = dependency_of(head);
+    is_orphan_ |= cuts_.verdict(recorded) == Cuts::Verdict::lost;
+    vector_.merge({&recorded, 1}, cuts_);
+  }
+  if (last > 0) vector_.on_event(term, last);
+}
+
+bool Optimist::on_seen(IncomingDependencies& from, std::uint64_t n, Pessimist& events) {
+  if (!from.has_for(n)) return !is_orphan_;
+#ifdef HOLDFAST_MUTATE_NO_MERGE_IN_REPLAY
+  if (events.replaying()) return from.merge_up_to(n), true;
+#endif
+  for (const Dependency& d : from.merge_up_to(n)) {
+    is_orphan_ |= cuts_.verdict(d) == Cuts::Verdict::lost;
+    if (stable_.covers(cuts_.renewed(d))) continue;
+    for (const Dependency& larger : vector_.merge({&d, 1}, cuts_)) events.append_dependency(larger);
+  }
+  return !is_orphan_;
+}
+
+}  // namespace hf::core::vprotocol
