@@ -15,7 +15,7 @@ void store(std::uint64_t& word, std::uint64_t value) {
 }  // namespace
 
 Result<Board> Board::create(int rank_count) {
-  std::uint64_t bytes = wire::board_entries_offset + static_cast<std::uint64_t>(rank_count) * sizeof(wire::BoardEntry);
+  const std::uint64_t bytes = wire::board_bytes(rank_count);
   Result<os::UniqueFd> file = os::make_memory_file("holdfast-board", bytes);
   if (!file) return std::unexpected(file.error());
   Result<os::UniqueFd> read_only = os::reopen_read_only(file->get());
@@ -23,6 +23,7 @@ Result<Board> Board::create(int rank_count) {
   Result<os::Mapping> mapping = os::Mapping::map(file->get(), true);
   if (!mapping) return std::unexpected(mapping.error());
   Board board;
+  board.rank_count_ = rank_count;
   board.mapping_ = std::move(*mapping);
   board.read_only_ = std::move(*read_only);
   wire::BoardHeader header;
@@ -85,6 +86,36 @@ void Board::set_events_term(int rank, Term term) {
 void Board::set_events_holder(int agent) {
   store(reinterpret_cast<wire::BoardHeader*>(mapping_.bytes().data())->events_holder, static_cast<std::uint64_t>(agent + 1));
   std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+wire::BoardDependencies& Board::dependencies_of(int rank) const {
+  auto* all = reinterpret_cast<wire::BoardDependencies*>(mapping_.bytes().data() + wire::board_dependencies_offset(rank_count_));
+  return all[rank];
+}
+
+const wire::BoardDependencies& Board::dependencies(int rank) const { return dependencies_of(rank); }
+
+bool Board::add_cut(int rank, Term term, std::uint64_t position) {
+  wire::BoardDependencies& of = dependencies_of(rank);
+  for (std::uint64_t i = 0; i < of.cut_count; ++i) {
+    if (of.cuts[i] >> wire::board_position_bits == term.value) return true;
+  }
+  if (of.cut_count == wire::board_cuts_max) return false;
+  store(of.cuts[of.cut_count], wire::board_position(term.value, position));
+  store(of.cut_count, of.cut_count + 1);
+  auto& header = *reinterpret_cast<wire::BoardHeader*>(mapping_.bytes().data());
+  store(header.cut_total, header.cut_total + 1);
+  publish();
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return true;
+}
+
+void Board::set_stable_of(int rank, Term term, std::uint64_t position) {
+  const std::uint64_t word = wire::board_position(term.value, position);
+  if (word <= dependencies_of(rank).stable) return;
+  store(dependencies_of(rank).stable, word);
+  auto& header = *reinterpret_cast<wire::BoardHeader*>(mapping_.bytes().data());
+  store(header.stable_news, header.stable_news + 1);
 }
 
 void Board::publish() {

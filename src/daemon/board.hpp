@@ -22,11 +22,18 @@ class Board {
   std::uint32_t incarnation(int rank) const;  // the newest that was heard of
   void set_events_term(int rank, Term term);  // what is stored before anybody looks after this is seen by who looks after it as well
   void set_events_holder(int agent);          // -1: none; in the same order
+  // Protocol optimist. The term in which the rank began with the events up to that position; once for each term. False: there are as many
+  // as can be. Whoever writes a dependency and then looks at the cuts sees it, or whoever calls this and then looks sees the dependency.
+  bool add_cut(int rank, Term term, std::uint64_t position);
+  void set_stable_of(int rank, Term term, std::uint64_t position);  // of any rank of the job; the epoch stays
+  const wire::BoardDependencies& dependencies(int rank) const;
   void set_stable(int rank, std::uint64_t events, std::uint64_t last_failed);  // no news for others: the epoch stays
 
  private:
   wire::BoardEntry& entry(int rank) const;
+  wire::BoardDependencies& dependencies_of(int rank) const;
   void publish();
+  int rank_count_ = 0;
   os::Mapping mapping_;
   os::UniqueFd read_only_;
 };

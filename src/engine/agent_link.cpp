@@ -44,7 +44,7 @@ Result<> AgentLink::take_welcome(os::Datagram datagram) {
   auto board = os::Mapping::map(datagram.fds[0].get(), false);
   auto control = os::Mapping::map(datagram.fds[1].get(), true);
   if (!board || !control) return std::unexpected((board ? control : board).error());
-  std::size_t board_bytes = wire::board_entries_offset + sizeof(wire::BoardEntry) * ranks_.size();
+  const std::size_t board_bytes = wire::board_bytes(welcome_.rank_count);
   if (board->bytes().size() < board_bytes || control->bytes().size() < segment::control_bytes(welcome_.rank_count)) {
     return fail(Lost::job, "the agent's shared memory is too small: install agent and library from one build");
   }
@@ -80,6 +80,19 @@ wire::BoardEntry AgentLink::board_entry(Rank rank) const {
 AgentLink::Stable AgentLink::stable() const {
   const wire::BoardEntry& entry = entry_of(welcome_.rank);
   return {segment::load_acquire(entry.stable_events), TestClock{segment::load_acquire(entry.stable_failed)}};
+}
+
+const wire::BoardDependencies& AgentLink::dependencies_of(Rank rank) const {
+  const std::byte* all = board_.bytes().data() + wire::board_dependencies_offset(welcome_.rank_count);
+  return reinterpret_cast<const wire::BoardDependencies*>(all)[rank.value];
+}
+
+std::uint64_t AgentLink::cut_total() const {
+  return segment::load_acquire(reinterpret_cast<const wire::BoardHeader*>(board_.bytes().data())->cut_total);
+}
+
+std::uint64_t AgentLink::stable_news() const {
+  return segment::load_acquire(reinterpret_cast<const wire::BoardHeader*>(board_.bytes().data())->stable_news);
 }
 
 int AgentLink::events_holder() const {

@@ -36,6 +36,10 @@ class AgentLink {
   };
   Stable stable() const;
   int events_holder() const;          // agent whose ranks may be given this rank's events; -1: none
+  // Protocol optimist.
+  const wire::BoardDependencies& dependencies_of(Rank rank) const;  // single words are read with acquire
+  std::uint64_t cut_total() const;                                  // of all ranks: how many cuts there are
+  std::uint64_t stable_news() const;                                // changes with any rank's stable word
   Term events_term(Rank rank) const;  // of a rank of this node, its term; of another, below which its events are refused
 
   // Empty mapping: there is none.

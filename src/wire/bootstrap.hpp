@@ -5,13 +5,14 @@
 // Order: rank sends hello; agent answers welcome (or refused). Then the rank may ask at any time, one question at a
 // time; each is answered by exactly one datagram of the kind stated. Questions without an answer are marked "tells".
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 #include "wire/collective_rule.hpp"
 
 namespace hf::wire {
 
-inline constexpr std::uint32_t bootstrap_version = 8;
+inline constexpr std::uint32_t bootstrap_version = 9;
 inline constexpr std::uint32_t collective_rules_max = 1024;  // that a user may give: with what is built in they travel in one datagram
 inline constexpr const char* env_agent = "HOLDFAST_AGENT";  // abstract socket name, without the leading NUL
 inline constexpr const char* env_rank = "HOLDFAST_RANK";    // job-wide rank, decimal
@@ -45,6 +46,7 @@ enum class BootstrapKind : std::uint32_t {
   note,             // rank tells agent: text, printed once by the launcher on stderr as "holdfast: rank R: text"
   get_past,         // a rank's recorder -> agent, on a connection of its own: PastName (wire/recorder.hpp); answered by past, absent or refused
   past,             // agent -> recorder: PastInfo (fds: one, read-only)
+  orphaned,         // rank tells agent: empty: it depends on what the board says is lost: it goes no further, and is to be rolled back
 };
 
 struct Hello {
@@ -55,7 +57,7 @@ struct Hello {
 // What a determinant must survive before a frame that depends on it may leave (design section 5).
 enum class LogLevel : std::uint32_t { process = 0, node = 1 };
 
-enum class Protocol : std::uint32_t { none = 0, pessimist = 1 };
+enum class Protocol : std::uint32_t { none = 0, pessimist = 1, optimist = 2 };
 
 struct Welcome {
   std::uint32_t version = bootstrap_version;
@@ -167,8 +169,30 @@ struct BoardHeader {
   std::uint32_t reserved = 0;
   // Level `node`: agent + 1 whose ranks may be given events of this node's ranks instead of it; 0: none, now.
   std::uint64_t events_holder = 0;
-  // BoardEntry[rank_count] follows at offset 64
+  // Protocol optimist: how many cuts there are, of all ranks; raised after any rank's `stable`.
+  std::uint64_t cut_total = 0, stable_news = 0;
+  // BoardEntry[rank_count] follows at offset 64, then BoardDependencies[rank_count]
 };
 inline constexpr std::uint64_t board_entries_offset = 64;
+
+// Protocol optimist, one for each rank behind the entries (docs/optimist.md): which of its events are stable, and what was lost of them.
+// A word names a position of its event stream under a term: term << 48 | position.
+inline constexpr int board_position_bits = 48;
+inline constexpr std::size_t board_cuts_max = 16;
+struct alignas(64) BoardDependencies {
+  std::uint64_t stable = 0;
+  std::uint64_t cut_count = 0;  // raised after the cut was written
+  std::uint64_t cuts[board_cuts_max] = {};  // of a term: where it began
+};
+static_assert(sizeof(BoardDependencies) == 192);
+constexpr std::uint64_t board_position(std::uint32_t term, std::uint64_t position) {
+  return std::uint64_t{term} << board_position_bits | position;
+}
+constexpr std::uint64_t board_dependencies_offset(int rank_count) {
+  return board_entries_offset + static_cast<std::uint64_t>(rank_count) * sizeof(BoardEntry);
+}
+constexpr std::uint64_t board_bytes(int rank_count) {
+  return board_dependencies_offset(rank_count) + static_cast<std::uint64_t>(rank_count) * sizeof(BoardDependencies);
+}
 
 }  // namespace hf::wire

@@ -17,7 +17,10 @@ enum class FrameKind : std::uint8_t {
   credit,           // receiver has released `offset` eager bytes in all on this connection; no payload. Not logged
   events,           // over a network: determinants of the sender that frames behind this one depend on: `length` bytes of its event
                     //   stream follow, from `offset` on; `sequence`: its last failed test, `context`: its term. Not logged
+  dependencies,     // protocol optimist: on what the messages behind this one depend: a list of `length` bytes follows (docs/optimist.md)
 };
+
+inline constexpr std::uint64_t dependencies_bytes_max = 4096;  // in one frame; a longer list is several
 
 enum FrameFlags : std::uint8_t {
   flag_synchronous = 1,  // the sender wants `matched`
@@ -57,11 +60,12 @@ inline constexpr std::uint64_t ticket_waits = 1;
 // Payload bytes that follow this header on a rail.
 constexpr std::uint64_t payload_on_rail(const FrameHeader& h) {
   if (h.kind == FrameKind::rendezvous && h.flags & flag_exposed) return sizeof(Exposed);
-  return h.kind == FrameKind::eager || h.kind == FrameKind::data || h.kind == FrameKind::events ? h.length : 0;
+  const bool whole = h.kind == FrameKind::eager || h.kind == FrameKind::data;
+  return whole || h.kind == FrameKind::events || h.kind == FrameKind::dependencies ? h.length : 0;
 }
 // Payload bytes that follow this header in a log stream.
 constexpr std::uint64_t payload_in_log(const FrameHeader& h) {
-  return h.kind == FrameKind::eager || h.kind == FrameKind::rendezvous ? h.length : 0;
+  return h.kind == FrameKind::eager || h.kind == FrameKind::rendezvous || h.kind == FrameKind::dependencies ? h.length : 0;
 }
 
 // Structural validity of a header from a peer or a file: known kind and flags, length within `payload_max`, source in range.
