@@ -17,6 +17,13 @@ void take(Found& best, Found found) {
   best.last_failed = last_failed;
 }
 
+void cut(Found& found, std::uint64_t position) {
+  if (found.bytes.size() <= position && found.promised <= position) return;
+  if (found.bytes.size() > position) found.bytes.resize(position);
+  found.promised = std::min(found.promised, position);
+  found.last_failed = {};  // the failed tests before the cut are events
+}
+
 bool suffices(const Found& best, Term next, bool all_places) {
   if (best.promised > best.bytes.size()) return false;
 #ifndef HOLDFAST_MUTATE_OLDER_SUFFICES

@@ -22,6 +22,9 @@ struct Found {
 // is the beginning of a copy: nothing behind the promise was stable there, so an older hosting's stream that reaches so far is the same.
 void take(Found& best, Found found);
 
+// Everybody was told that later hostings began there (docs/optimist.md): what is behind is nobody's, promised or not.
+void cut(Found& found, std::uint64_t position);
+
 // Nothing that was told to be stable is missing in it, for a hosting under the term `next`. `all_places`: whoever may have had events was
 // asked. Otherwise what the hosting before wrote may have been stable where it was lost.
 bool suffices(const Found& best, Term next, bool all_places);

@@ -17,6 +17,13 @@ void Sender::add(Rank rank, Term term, const Extent& promised) {
   told_held_ = false;
 }
 
+void Sender::roll_back(Rank rank, Term term, std::uint64_t position) {
+  PerRank& r = ranks_.at(rank);
+  in_flight_ -= r.sent.end - r.stable.end;
+  r = {.term = term, .promised = {std::min(r.promised.end, position), {}}};
+  told_held_ = false;
+}
+
 void Sender::on_published(Rank rank, const Extent& extent) {
   PerRank& r = ranks_.at(rank);
   raise(r.published, extent);
@@ -79,6 +86,7 @@ bool Sender::poll_append(Append& append) {
 
 bool Sender::on_stable(Rank rank, Term term, const Extent& extent) {
   auto at = ranks_.find(rank);
+  if (at != ranks_.end() && term < at->second.term) return true;
   if (at == ranks_.end() || at->second.term != term || !at->second.asked) return false;
   PerRank& r = at->second;
   if (!r.known) {

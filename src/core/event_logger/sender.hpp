@@ -23,6 +23,8 @@ class Sender {
   };
   // A rank hosted here from now on. `promised`: what an earlier hosting may have told to be stable.
   void add(Rank rank, Term term, const Extent& promised);
+  // The rank's hosting goes on under a newer term with its events up to there: what was behind is nobody's (docs/optimist.md).
+  void roll_back(Rank rank, Term term, std::uint64_t position);
   void on_published(Rank rank, const Extent& extent);
   // What the holder of this connection has is asked first: an empty append at position 0.
   void on_connected(Generation generation);
@@ -40,7 +42,7 @@ class Sender {
     TestClock last_failed{};
   };
   bool poll_append(Append& append);
-  // False: this was not asked, or is more than was sent.
+  // False: this was not asked, or is more than was sent. Of an older term: it was under way when the rank was rolled back.
   bool on_stable(Rank rank, Term term, const Extent& extent);
 
   // Never goes back: what a rank was once told stays true for its gate.

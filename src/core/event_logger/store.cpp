@@ -53,6 +53,23 @@ void Store::on_carried(Rank rank, Term term, std::uint64_t position, TestClock l
 #endif
 }
 
+bool Store::on_cut(Rank rank, Term term, std::uint64_t position) {
+  Stream& stream = streams_.try_emplace(rank).first->second;
+  if (term < stream.fence) return false;
+  if (stream.known && term == stream.term) return true;  // said again on a new connection
+#ifndef HOLDFAST_MUTATE_HOLDER_NOT_CUT
+  if (position < stream.bytes.size()) {
+    bytes_ -= stream.bytes.size() - position;
+    stream.bytes.resize(position);
+  }
+  stream.promised = std::min(stream.promised, position);
+  stream.last_failed = {};  // the failed tests before the cut are events
+#endif
+  stream.fence = stream.term = term;
+  stream.known = true;
+  return true;
+}
+
 Term Store::term(Rank rank) const {
   auto at = streams_.find(rank);
   return at == streams_.end() ? Term{} : at->second.term;

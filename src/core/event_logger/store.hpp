@@ -31,6 +31,9 @@ class Store {
   void on_carried(Rank rank, Term term, std::uint64_t position, TestClock last_failed, Bytes bytes);
   Term term(Rank rank) const;  // of the hosting that appended last
 
+  // The rank's hosting goes on under a newer term without what stands behind `position` (docs/optimist.md). False: a newer term exists.
+  bool on_cut(Rank rank, Term term, std::uint64_t position);
+
   struct Content {
     bool refused = false;
     Term term{};                 // of the hosting that appended last

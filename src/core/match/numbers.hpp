@@ -29,6 +29,12 @@ class Arrivals {
     }
     return Verdict::take;
   }
+  // The message of that number is taken away, and will come again (docs/optimist.md). Where they are taken in order those behind it are too.
+  void forget(Sequence number) {
+    if (number.value >= below_) return void(above_.erase(number.value));
+    for (std::uint64_t n = number.value + 1; n < below_; ++n) above_.insert(n);
+    below_ = number.value;
+  }
   // Whether this is the one that either would take next, with no other before it.
   bool is_next(Sequence number) const { return !is_old(number) && number.value == below_; }
   std::uint64_t below() const { return below_; }

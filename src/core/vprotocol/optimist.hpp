@@ -40,6 +40,8 @@ class Optimist {
   void on_stored(std::uint64_t position, const Pessimist& events) {
     if (events.last_event_end() > 0) vector_.on_event(term_, position + events.last_event_end());
   }
+  // An event that the engine stored itself: the stream ends there.
+  void on_event_stored(std::uint64_t end) { vector_.on_event(term_, end); }
   DependencyVector& vector() { return vector_; }
 
   bool offer(Effects::Token token) { return effects_.offer(token, vector_); }

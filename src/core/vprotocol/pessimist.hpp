@@ -50,6 +50,7 @@ class Pessimist {
   // stores an event of the C library.
   void record_failed_tests() { records_failed_ = true; }
   void close_failed_run();
+  bool has_failed_run() const { return run_open_; }
   // What the state depends on more than before, without being an event of this rank.
   void append_dependency(const Dependency& dependency) { encode(encoded_, record_of(dependency)); }
   double on_time(double now);  // appends an event when not replayed; never goes back
