@@ -100,6 +100,10 @@ void Agent::on_message(ControlKind kind, Bytes payload) {
       return on_adopt(payload);
     case ControlKind::ask_sample:
       return send_sample();
+    case ControlKind::events_cut:
+      return on_events_cut(payload);
+    case ControlKind::roll_back:
+      return on_roll_back(payload);
     case ControlKind::forget_events:
       if (EventsName name; keeper_ && read_struct(payload, name)) keeper_->forget(Rank{name.rank}, Term{name.term});
       return;
@@ -193,7 +197,7 @@ Result<> Agent::prepare() {
   looked_up_.resize(hosting_.size());
   if (job_.keeps_events()) {
     EventKeeper::Owner& owner = *this;
-    keeper_ = std::make_unique<EventKeeper>(loop_, ticket_.key, NodeId(ticket_.node), job_.event_memory_bytes, owner);
+    keeper_ = std::make_unique<EventKeeper>(loop_, ticket_.key, NodeId(ticket_.node), job_.event_memory_bytes, optimist(), owner);
   }
   for (int number = 0; number < job_.rank_count(); ++number) {
     if (job_.node_of(number) != ticket_.node) continue;
@@ -297,7 +301,7 @@ void Agent::end_job(std::uint32_t grace_ms) {
   loop_.cancel(grace_timer_);
   for (auto& rank : ranks_) {
     pass_all_output(*rank);
-    if (rank->state == LocalRank::State::idle) over(*rank);
+    if (rank->state == LocalRank::State::idle || rank->state == LocalRank::State::orphaned) over(*rank);
     if (rank->alive()) rank->kill_all(grace_ms > 0 ? SIGTERM : SIGKILL);
   }
   if (grace_ms > 0) {

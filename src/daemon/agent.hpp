@@ -3,9 +3,14 @@
 // section 6.1).
 #pragma once
 #include <deque>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <vector>
 
+#include "core/vprotocol/cuts.hpp"
+#include "core/vprotocol/stable_vector.hpp"
 #include "daemon/adoption.hpp"
 #include "daemon/agent_report.hpp"
 #include "daemon/board.hpp"
@@ -74,6 +79,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void judge(LocalRank& rank, int status);
   void judge_signal(LocalRank& rank, int signal);
   void restart(LocalRank& rank, int signal, std::uint64_t call);
+  void drop_output(LocalRank& rank);
   void over(LocalRank& rank);
   void on_injected_kill(int rank);
   void check_libraries(LocalRank& rank);
@@ -99,7 +105,9 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   bool cut_off(int agent) const { return side_of(agent) != side_of(ticket_.node); }
   void on_adopt(Bytes payload);
   void next_adoption();
+  void on_found(std::map<Rank, EventKeeper::Found> found, std::string failure);
   void adopt(std::map<Rank, EventKeeper::Found> found, std::string failure);
+  std::string why_lost(const AdoptedRank& adopted, const EventKeeper::Found& found) const;
   Result<> adopt_one(const AdoptedRank& adopted, const EventKeeper::Found& found);
   void set_place(int rank, int agent, int group, std::uint32_t log_base, Address logs);
   EventKeeper::Extent written(Rank rank) override;
@@ -112,6 +120,22 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void on_carriable(int agent) override;
   EventKeeper::Extent carried(Rank rank) override;
   std::vector<segment::CarriedEvents::Piece> fence(Rank rank, Term below, Term held) override;
+
+  // ---- agent_orphans.cpp: protocol optimist (docs/optimist.md)
+  bool optimist() const { return job_.is_optimist(); }
+  void on_events_cut(Bytes payload);
+  void go_on_with_adoption(const EventsCut& cut);
+  std::optional<std::vector<std::byte>> events_of(const LocalRank& rank, std::uint64_t position);
+  void look_at_streams();
+  bool look_at(LocalRank& rank);
+  void on_roll_back(Bytes payload);
+  void roll_back_if_ended(LocalRank& rank);
+  Result<> roll_back(LocalRank& rank, const RollBack& to);
+  void cut_found(std::map<Rank, EventKeeper::Found>& found);
+  std::vector<core::vprotocol::Dependency> unstable_dependencies(LocalRank& rank);
+  bool may_leave(LocalRank& rank, LocalRank::UnstableOutput& output);
+  bool on_known(Rank rank, Term term, std::uint64_t position) override;
+  void trim(Rank rank, EventKeeper::Found& found) override;
 
   // ---- agent_return.cpp: another head goes on for a lost one
   void on_head_lost();
@@ -163,6 +187,12 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   std::unique_ptr<EventKeeper> keeper_;  // null: determinants are kept on their own node alone
   std::deque<Adoption> adoptions_;  // the first is under way
   std::string adopt_failure_;       // why one could not be done, which ends the job
+  // Protocol optimist: as the board says.
+  core::vprotocol::CutTable cuts_;
+  core::vprotocol::StableVector stable_;
+  // What was found for the adoption under way, which goes on once everybody has been told where its ranks begin.
+  std::map<Rank, EventKeeper::Found> found_;
+  std::set<Rank> not_announced_;
   Board board_;
   std::uint64_t direct_from_ = 0;  // Welcome::direct_from_bytes
   std::unique_ptr<SegmentStore> segments_;

@@ -195,6 +195,8 @@ void Agent::on_told(int number, BootstrapKind kind, Bytes payload) {
     segments_->forget(number, name.rank);
   } else if (kind == BootstrapKind::determined) {
     if (keeper_) keeper_->look(Rank{number});
+  } else if (kind == BootstrapKind::orphaned) {
+    look_at(rank);
   } else if (kind == BootstrapKind::note) {
     std::string text = one_line(payload);
     event(EventKind::note, rank, {}, bytes_of(text));

@@ -107,8 +107,22 @@ void Agent::next_adoption() {
   std::vector<int> places;
   for (const AgentAddress& place : adoptions_.front().places) places.push_back(place.node);
   keeper_->fetch(ranks, places, [this](std::map<Rank, EventKeeper::Found> found, std::string failure) {
-    adopt(std::move(found), std::move(failure));
+    on_found(std::move(found), std::move(failure));
   });
+}
+
+void Agent::on_found(std::map<Rank, EventKeeper::Found> found, std::string failure) {
+  if (ending_) return;
+  if (!optimist() || !failure.empty()) return adopt(std::move(found), std::move(failure));
+  for (const AdoptedRank& rank : adoptions_.front().ranks) {
+    if (std::string lost = why_lost(rank, found[Rank{rank.rank}]); !lost.empty()) return adopt({}, lost);
+  }
+  cut_found(found);
+  found_ = std::move(found);
+  for (const AdoptedRank& rank : adoptions_.front().ranks) {
+    not_announced_.insert(Rank{rank.rank});
+    send_head(ControlKind::begun, EventsCut{rank.rank, rank.term, found_[Rank{rank.rank}].bytes.size()});
+  }
 }
 
 // All at once: ranks that are taken over together are local to each other from their first moment on.
@@ -124,19 +138,25 @@ void Agent::adopt(std::map<Rank, EventKeeper::Found> found, std::string failure)
     return send_head_bytes(ControlKind::adopt_failed, bytes_of(failure));
   }
   if (local(0) && local(0)->state == LocalRank::State::idle) input_taken_ = adoption.head.input_taken;
-  for (const AdoptedRank& rank : adoption.ranks) start(*local(rank.rank));
+  for (const AdoptedRank& rank : adoption.ranks) {
+    if (!look_at(*local(rank.rank))) start(*local(rank.rank));
+  }
   send_head(ControlKind::adopted, Adopted{adoption.head.group});
   adoptions_.pop_front();
   next_adoption();
 }
 
+// Nothing: what was found of its events is all that ever was told to be stable.
+std::string Agent::why_lost(const AdoptedRank& adopted, const EventKeeper::Found& found) const {
+  if (core::event_logger::suffices(found, Term{adopted.term}, adoptions_.front().head.all_places != 0)) return {};
+  const bool counted = found.promised > found.bytes.size();
+  return fmt::format("the determinants of rank {} were lost: {} bytes of {} are left", adopted.rank, found.bytes.size(),
+                     counted ? fmt::format("{}", found.promised) : "an unknown number");
+}
+
 Result<> Agent::adopt_one(const AdoptedRank& adopted, const EventKeeper::Found& found) {
   const Adopt& head = adoptions_.front().head;
-  if (!core::event_logger::suffices(found, Term{adopted.term}, head.all_places != 0)) {
-    const bool counted = found.promised > found.bytes.size();
-    return fail(fmt::format("the determinants of rank {} were lost: {} bytes of {} are left", adopted.rank, found.bytes.size(),
-                            counted ? fmt::format("{}", found.promised) : "an unknown number"));
-  }
+  if (std::string lost = why_lost(adopted, found); !lost.empty()) return fail(lost);
   // A hosting that was cut off may have sent part of an event: nothing depends on it.
   const Bytes whole = Bytes(found.bytes).first(core::vprotocol::whole_events(found.bytes));
   const std::uint32_t past = adopted.incarnation - 1;

@@ -193,6 +193,7 @@ void Agent::conclude(LocalRank& rank) {
     event(EventKind::counters, rank, {}, std::as_bytes(std::span(&control.header().counters, 1)));
   }
   if (ending_) return over(rank);
+  if (rank.rolled_to) return roll_back_if_ended(rank);
   judge(rank, rank.end_status());
 }
 
@@ -214,6 +215,7 @@ void Agent::judge(LocalRank& rank, int status) {
   board_.set_state(rank.rank, rank.incarnation, wire::RankState::finished);
   ring_all();
   rank.exit_untold = true;
+  if (optimist()) return pass_output(rank, OutputStream::out, {});  // an end that is told is for the outside too
   tell_exited(rank);
 }
 
@@ -253,12 +255,17 @@ void Agent::restart(LocalRank& rank, int signal, std::uint64_t call) {
   event(EventKind::died, rank, {static_cast<std::uint64_t>(signal), call});
   board_.set_state(rank.rank, rank.incarnation, wire::RankState::dead);
   ++rank.incarnation;
+  drop_output(rank);
+  if (!look_at(rank)) start(rank);
+}
+
+// What has not left: the next incarnation writes it again.
+void Agent::drop_output(LocalRank& rank) {
   if (rank.output_tail) rank.output_tail->restart(), rank.error_tail->restart();
   rank.held_output.clear();
-  for (const auto& output : std::exchange(rank.unstable_output, {})) {  // the next incarnation writes it again
+  for (const auto& output : std::exchange(rank.unstable_output, {})) {
     output_unconfirmed_ -= std::min<std::uint64_t>(output.bytes.size(), output_unconfirmed_);
   }
-  start(rank);
 }
 
 void Agent::over(LocalRank& rank) {
@@ -319,17 +326,19 @@ void Agent::pass_output(LocalRank& rank, OutputStream stream, Bytes bytes) {
   if (!output_paused_ && output_unconfirmed_ >= output_window()) pause_output(true);
   if (keeper_ && !ending_) {
     const EventKeeper::Extent needs = written(Rank{rank.rank});
-    if (!rank.unstable_output.empty() || !keeper_->stable(Rank{rank.rank}).covers(needs)) {
-      rank.unstable_output.push_back({needs, stream, {bytes.begin(), bytes.end()}});
+    auto depends = optimist() ? unstable_dependencies(rank) : std::vector<core::vprotocol::Dependency>();
+    if (!rank.unstable_output.empty() || !depends.empty() || !keeper_->stable(Rank{rank.rank}).covers(needs)) {
+      rank.unstable_output.push_back({needs, std::move(depends), stream, {bytes.begin(), bytes.end()}});
       return keeper_->look(Rank{rank.rank});
     }
   }
   send_output(rank, stream, bytes);
+  tell_exited(rank);
 }
 
 void Agent::pass_stable_output(LocalRank& rank) {
   auto& waiting = rank.unstable_output;
-  while (!waiting.empty() && keeper_->stable(Rank{rank.rank}).covers(waiting.front().needs)) {
+  while (!waiting.empty() && may_leave(rank, waiting.front())) {
     LocalRank::UnstableOutput output = std::move(waiting.front());
     waiting.pop_front();
     send_output(rank, output.stream, output.bytes);
@@ -348,6 +357,7 @@ void Agent::tell_exited(LocalRank& rank) {
 }
 
 void Agent::send_output(LocalRank& rank, OutputStream stream, Bytes bytes) {
+  if (bytes.empty()) return;
   if (auto& tail = stream == OutputStream::out ? rank.output_tail : rank.error_tail) tail->append(text_of(bytes));
   send_head(ControlKind::output, OutputHead{rank.rank, rank.incarnation, stream}, bytes);
 }

@@ -157,6 +157,7 @@ void BootstrapServer::on_question(Connection& connection, BootstrapKind kind, By
     case BootstrapKind::look_up:
     case BootstrapKind::forget:
     case BootstrapKind::determined:
+    case BootstrapKind::orphaned:
     case BootstrapKind::note:
       return owner_.on_told(connection.rank, kind, payload);
     default:

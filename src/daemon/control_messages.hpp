@@ -53,15 +53,22 @@ enum class ControlKind : std::uint32_t {
   adopted,      // Adopted: the ranks of that `adopt` have been started
   adopt_failed, // text: why they cannot be
   adopt_unfit,  // Adopted, then text: why this node cannot take them; another may
+  // Protocol optimist (docs/optimist.md):
+  begun,        // EventsCut: the hosting of a rank that this agent takes over, which is about to start
+  orphan,       // Orphan: a rank here depends on what is lost; its processes are ended. Answered by roll_back
   // head -> agent
   holder,  // Holder: where the agent's ranks' events are kept from now on
   adopt,   // Adopt, then its AdoptedRank, then the AgentAddress of those that may have their events: ranks of a lost agent
   strike,  // Strike: fault injection
   cut,     // Cut, then u16 of every agent: fault injection
   forget_events,  // EventsName: the hosting before this term
+  events_cut,     // EventsCut: news for all, before anything of that hosting. Also from who has the rank to its holder
+  roll_back,      // RollBack
   // Between agents, docs/node-loss.md. The connecting one, who has the ranks:
   events_append,  // EventsAppend, then bytes
   events_open,    // EventsName
+  // In both directions, protocol optimist: events_known, EventsKnown of several ranks: what is stable, as far as it was not told yet
+  events_known,
   // and the holder:
   events_stable,   // EventsStable of several ranks: the stable vector
   events_content,  // EventsContent, then bytes; several in a row
@@ -141,6 +148,29 @@ struct EventsStable {
   std::int32_t rank = 0;
   std::uint32_t term = 0;
   std::uint64_t end = 0, last_failed = 0;
+};
+// A hosting begins with the rank's events up to that position; what others of lower terms had behind it is lost.
+struct EventsCut {
+  std::int32_t rank = 0;
+  std::uint32_t term = 0;
+  std::uint64_t position = 0;
+};
+struct EventsKnown {
+  std::int32_t rank = 0;
+  std::uint32_t term = 0;
+  std::uint64_t position = 0;
+};
+struct Orphan {
+  std::int32_t rank = 0;
+  std::uint32_t incarnation = 0;  // the newest
+  std::uint32_t term = 0;         // of the hosting
+  std::uint32_t reserved = 0;
+  std::uint64_t position = 0;     // of the first lost dependency
+};
+struct RollBack {
+  std::int32_t rank = 0;
+  std::uint32_t incarnation = 0;  // to be started
+  std::uint32_t term = 0;
 };
 struct EventsContent {
   std::int32_t rank = 0;
@@ -242,6 +272,7 @@ enum class EventKind : std::uint32_t {
   counters,   // of an incarnation that ended: Counters follow as text bytes
   exhausted,  // its log memory and disk are full; a, b: the limits
   unprotect,  // rank a is unprotected; b: wire::UnprotectReason; text: an MPI function, where the reason is threads
+  rolled_back,  // an orphan, which will be started again; b: MPI call
 };
 struct Event {
   EventKind kind{};

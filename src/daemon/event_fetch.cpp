@@ -23,6 +23,7 @@ void EventKeeper::fetch(const std::vector<std::pair<Rank, Term>>& ranks, const s
       auto content = open(rank, term);
       if (content.refused) continue;
       Found own{content.known, content.term, content.promised, content.last_failed, {content.bytes.begin(), content.bytes.end()}};
+      owner_.trim(rank, own);
       core::event_logger::take(fetch_->found[rank], std::move(own));
     }
     fetch_->missing.erase(self_.value);
@@ -73,6 +74,7 @@ void EventKeeper::on_content(int place, const EventsContent& content, Bytes byte
   coming.last_failed = TestClock{content.last_failed};
   coming.bytes.insert(coming.bytes.end(), bytes.begin(), bytes.end());
   if (coming.bytes.size() < content.total) return;
+  owner_.trim(Rank{content.rank}, coming);
   core::event_logger::take(fetch_->found[Rank{content.rank}], std::move(coming));
   if (--fetch_->missing[place] == 0) done(place);
 }

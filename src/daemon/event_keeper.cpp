@@ -14,22 +14,36 @@ constexpr std::int64_t patience_ns = 400 * os::millisecond_ns;  // without a hol
 
 }  // namespace
 
-EventKeeper::EventKeeper(os::EventLoop& loop, const JobKey& key, NodeId self, std::uint64_t bytes_max, Owner& owner)
+EventKeeper::EventKeeper(os::EventLoop& loop, const JobKey& key, NodeId self, std::uint64_t bytes_max, bool optimist, Owner& owner)
     : loop_(loop),
       key_(key),
       self_(self),
       owner_(owner),
       store_(bytes_max),
-      sender_(in_flight_bytes_max) {}
+      sender_(in_flight_bytes_max),
+      optimist_(optimist) {}
 
-EventKeeper::~EventKeeper() { loop_.cancel(retry_); }
+EventKeeper::~EventKeeper() {
+  loop_.cancel(retry_);
+  loop_.cancel(exchange_);
+}
 
 void EventKeeper::add_rank(Rank rank, Term term, const Extent& promised) {
   stop_carrying();
-  ranks_.insert(rank);
+  terms_[rank] = term;
   sender_.add(rank, term, promised);
   sender_.on_published(rank, owner_.written(rank));
   if (has_holder_ && holder_ < 0) sender_.on_no_holder();
+  tell(rank);
+  pump();
+}
+
+void EventKeeper::roll_back(Rank rank, Term term, std::uint64_t position) {
+  sender_.roll_back(rank, term, position);
+  terms_[rank] = term;
+  sender_.on_published(rank, owner_.written(rank));
+  cuts_[rank] = {rank.value, term.value, position};
+  if (visit_.door && visit_.door->open()) visit_.door->channel().send(ControlKind::events_cut, cuts_[rank]);
   tell(rank);
   pump();
 }
@@ -56,7 +70,7 @@ void EventKeeper::set_holder(int agent, Generation generation, int standby) {
   if (standby >= 0) standby_ = visit(standby);
   if (agent >= 0) return;
   sender_.on_no_holder();
-  for (Rank rank : ranks_) tell(rank);
+  for (auto [rank, term] : terms_) tell(rank);
 }
 
 EventKeeper::Visit EventKeeper::visit(int agent) {
@@ -92,7 +106,9 @@ void EventKeeper::drop(Visit& visit) {
 void EventKeeper::on_visit_open(std::uint64_t number) {
   if (number != visit_.number) return;  // the one that stands by
   sender_.on_connected(generation_);
+  tell_cuts();
   pump();
+  if (optimist_) exchange_soon();
 }
 
 void EventKeeper::on_visit_closed(std::uint64_t number) {
@@ -131,11 +147,14 @@ void EventKeeper::on_holder_frame(ControlKind kind, Bytes payload) {
     pump();
     if (Generation held; sender_.poll_held(held)) {
       owner_.on_held(held);
+      if (optimist_) return;
       carriable_ = true;
       owner_.on_carriable(holder_);
     }
   } else if (kind == ControlKind::events_refused) {
-    if (EventsName name; read_struct(payload, name) && ranks_.contains(Rank{name.rank})) owner_.on_fenced(Rank{name.rank});
+    if (EventsName name; read_struct(payload, name) && is_fenced_by(name)) owner_.on_fenced(Rank{name.rank});
+  } else if (kind == ControlKind::events_known && optimist_) {
+    learn(payload, visit_.door.get());
   } else if (kind == ControlKind::events_full) {
     if (!std::exchange(told_lost_, true)) owner_.on_holder_lost(generation_, "its memory for events is full");
   } else {
@@ -143,21 +162,30 @@ void EventKeeper::on_holder_frame(ControlKind kind, Bytes payload) {
   }
 }
 
+// Not what was under way of a hosting that was rolled back.
+bool EventKeeper::is_fenced_by(const EventsName& refused) const {
+  auto at = terms_.find(Rank{refused.rank});
+  return at != terms_.end() && refused.term == at->second.value;
+}
+
 // The present holder may not be the next: that one must have what ranks have given to this one's. A rank stores how far that goes before
 // it looks whether it still may, so that either it sees that it may not, or we see what it gave.
 void EventKeeper::stop_carrying() {
   if (!std::exchange(carriable_, false)) return;
   owner_.on_carriable(-1);
-  for (Rank rank : ranks_) {
+  for (auto [rank, term] : terms_) {
     sender_.on_published(rank, owner_.written(rank));
     sender_.on_carried(rank, owner_.carried(rank));
   }
 }
 
-void EventKeeper::tell(Rank rank) { owner_.on_stable(rank, sender_.stable(rank)); }
+void EventKeeper::tell(Rank rank) {
+  owner_.on_stable(rank, sender_.stable(rank));
+  if (optimist_) learn(rank, terms_.at(rank), sender_.stable(rank).end, nullptr);
+}
 
 void EventKeeper::look(Rank rank) {
-  if (!ranks_.contains(rank)) return;
+  if (!terms_.contains(rank)) return;
   sender_.on_published(rank, owner_.written(rank));
   if (carriable_) look_again_.insert(rank);
   if (has_holder_ && holder_ < 0) return tell(rank);

@@ -34,11 +34,16 @@ class EventKeeper {
     virtual Extent carried(Rank rank) = 0;  // what it may have given so, over all its incarnations
     // From now on no rank here takes events of that rank below this term; what they took under `held`, in order of position.
     virtual std::vector<segment::CarriedEvents::Piece> fence(Rank rank, Term below, Term held) = 0;
+    // Protocol optimist: events of any rank of the job are stable up to there; and what later hostings than that one's have begun without.
+    // False: there is no such rank, or it cannot be.
+    virtual bool on_known(Rank rank, Term term, std::uint64_t position) = 0;
+    virtual void trim(Rank rank, core::event_logger::Found& found) = 0;
   };
   using Found = core::event_logger::Found;
   using OnFound = std::function<void(std::map<Rank, Found> found, std::string failure)>;
 
-  EventKeeper(os::EventLoop& loop, const JobKey& key, NodeId self, std::uint64_t bytes_max, Owner& owner);
+  // `optimist`: agents tell each other what is stable, and ranks carry no events.
+  EventKeeper(os::EventLoop& loop, const JobKey& key, NodeId self, std::uint64_t bytes_max, bool optimist, Owner& owner);
   ~EventKeeper();
   void on_guest(int agent, ChannelPtr channel);  // which has proved itself, for events
   // Fault injection: nothing is read from these agents or written to them; none: all are let go.
@@ -49,6 +54,8 @@ class EventKeeper {
   void add_rank(Rank rank, Term term, const Extent& promised);
   void set_holder(int agent, Generation generation, int standby);  // -1: no other agent is left
   void look(Rank rank);  // it has written something
+  // It goes on under this term with its events up to there, which have been written as such.
+  void roll_back(Rank rank, Term term, std::uint64_t position);
   Extent stable(Rank rank) const { return sender_.stable(rank); }
 
   // ---- for ranks that are taken over: asks these agents, and tells `on_found` once
@@ -63,6 +70,8 @@ class EventKeeper {
     int agent = -1;
     ChannelPtr channel;
     std::map<Rank, Term> unanswered;
+    bool keeps_events = false;  // here: it has appended
+    std::uint64_t told = 0;     // of what is known to be stable
     bool over = false;
   };
   using GuestPtr = std::shared_ptr<Guest>;
@@ -81,6 +90,7 @@ class EventKeeper {
     std::uint64_t number = 0;
     int agent = -1;
     std::unique_ptr<ControlVisit> door;
+    std::uint64_t told = 0;  // of what is known to be stable
   };
   Visit visit(int agent);
   void drop(Visit& visit);
@@ -90,7 +100,15 @@ class EventKeeper {
   void on_holder_closed(const std::string& why);
   void pump();
   void tell(Rank rank);
+  bool is_fenced_by(const EventsName& refused) const;
   void stop_carrying();
+  // event_exchange.cpp
+  void learn(Rank rank, Term term, std::uint64_t position, const void* from);
+  void learn(Bytes payload, const void* from);
+  void exchange_soon();
+  void exchange();
+  void tell_known(ControlChannel& channel, std::uint64_t& told, const void* to);
+  void tell_cuts();
   // event_holding.cpp
   void on_guest_frame(const GuestPtr& guest, ControlKind kind, Bytes payload);
   void on_append(Guest& guest, const EventsAppend& append, Bytes bytes);
@@ -111,7 +129,7 @@ class EventKeeper {
   core::event_logger::Sender sender_;
   std::map<int, Address> agents_;
   std::set<int> cut_off_;
-  std::set<Rank> ranks_;
+  std::map<Rank, Term> terms_;  // of the ranks here, of their hostings
   std::vector<GuestPtr> guests_;
   int holder_ = -1;
   Generation generation_{};
@@ -124,6 +142,19 @@ class EventKeeper {
   bool told_lost_ = false;
   bool carriable_ = false;
   std::set<Rank> look_again_;  // while it is carriable: they want to know when what they wrote since is stable
+  // Protocol optimist.
+  struct Known {
+    Term term{};
+    std::uint64_t position = 0;
+    std::uint64_t number = 0;      // of the news
+    const void* from = nullptr;    // who told it; null: it is of this agent
+  };
+  bool optimist_;
+  std::map<Rank, Known> known_;
+  std::uint64_t news_ = 0;
+  os::EventLoop::TimerId exchange_ = 0;
+  Instant exchanged_at_{};
+  std::map<Rank, EventsCut> cuts_;  // of hostings here that began with a rollback
   std::shared_ptr<Fetch> fetch_;
   std::vector<std::byte> scratch_;
 };

@@ -84,9 +84,9 @@ void Head::greet() {
   std::string what = job_.protocol == wire::Protocol::none
                          ? "protocol none: nothing survives the death of a rank"
                      : job_.keeps_events()
-                         ? fmt::format("protocol pessimist, log level node: survives the death of ranks, and of a node{}",
+                         ? fmt::format("protocol {}, log level node: survives the death of ranks, and of a node{}", job_.protocol_name(),
                                        job_.spare_count > 0 ? fmt::format(" ({} spare)", job_.spare_count) : "")
-                         : "protocol pessimist, log level process: survives the death of ranks, not of a node";
+                         : fmt::format("protocol {}, log level process: survives the death of ranks, not of a node", job_.protocol_name());
   output_.say(fmt::format("{} rank{} on {} node{}, {}", job_.rank_count(), job_.rank_count() == 1 ? "" : "s",
                           job_.node_count, job_.node_count == 1 ? "" : "s", what));
 }
@@ -235,6 +235,10 @@ void Head::on_frame(int node, ControlKind kind, Bytes payload) {
       return on_adopt_unfit(node, payload);
     case ControlKind::adopt_failed:
       return on_adopt_failed(node, payload);
+    case ControlKind::begun:
+      return on_begun(node, payload);
+    case ControlKind::orphan:
+      return on_orphan(node, payload);
     case ControlKind::event:
       return on_event(node, payload);
     case ControlKind::sample:
@@ -319,6 +323,11 @@ void Head::on_rank_event(const Event& event, Bytes text) {
                                 os::signal_name(static_cast<int>(event.a)), event.b));
       }
       if (set_state(event, wire::RankState::dead)) publish(event.rank);
+      return;
+    case EventKind::rolled_back:
+      if (options_.verbose && !resuming_) {
+        output_.say(fmt::format("rank {} depended on events that were lost: it is rolled back (MPI call number {})", event.rank, event.b));
+      }
       return;
     case EventKind::exited:
       if (set_state(event, wire::RankState::finished)) publish(event.rank);

@@ -84,6 +84,7 @@ class Head {
     bool place_lost = false;   // one that may have had them is gone, and no holder has said since that it has all
     bool moving = false;       // it is being taken over
     bool claimed = false;      // to a head that goes on: some agent hosts it
+    std::size_t cuts = 0;      // protocol optimist: so often a hosting of it began without all that was before
   };
   struct AgentState {
     bool ready = false;            // to start its ranks
@@ -124,6 +125,11 @@ class Head {
   std::string why_no_target() const;
   void on_holder_lost(int agent, Bytes payload);
   void on_adopt_failed(int agent, Bytes text);
+  // ---- head_orphans.cpp: protocol optimist (docs/optimist.md)
+  bool announce_cut(const EventsCut& cut);
+  void on_begun(int agent, Bytes payload);
+  void on_orphan(int agent, Bytes payload);
+  void revive(int rank);
   void end(int exit_code, std::uint32_t grace_ms);
   void finish_if_over();
   int finish();

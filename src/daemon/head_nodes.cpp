@@ -226,11 +226,7 @@ void Head::mark_lost(int rank) {
   Hosting& h = hosting(rank);
   Event died{EventKind::died, rank, h.incarnation, 0, os::now().value, SIGKILL};
   timeline_.on_event(died, {});
-  if (rank_over_[static_cast<std::size_t>(rank)]) {
-    rank_over_[static_cast<std::size_t>(rank)] = false;
-    --ranks_over_;  // a peer may need its log
-    kills_.on_rank_again(rank);
-  }
+  revive(rank);  // a peer may need its log
   h.state = wire::RankState::dead;
   h.listens = {};
   agents_.send_all(ControlKind::board, BoardChange{rank, h.incarnation, wire::RankState::dead});

@@ -56,7 +56,12 @@ struct Job {
   std::vector<Injection> injections;
 
   int agent_count() const { return node_count + spare_count; }
-  bool keeps_events() const { return protocol == wire::Protocol::pessimist && log_level == wire::LogLevel::node; }
+  bool keeps_events() const { return protocol != wire::Protocol::none && log_level == wire::LogLevel::node; }
+  const char* protocol_name() const {
+    return protocol == wire::Protocol::none ? "none" : protocol == wire::Protocol::optimist ? "optimist" : "pessimist";
+  }
+  // At level `process` every event is stable when it is written, and the protocols are the same.
+  bool is_optimist() const { return protocol == wire::Protocol::optimist && keeps_events(); }
   int rank_count() const;
   int program_of(int rank) const;
   int node_of(int rank) const { return node_of_rank[static_cast<std::size_t>(rank)]; }

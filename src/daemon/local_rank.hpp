@@ -14,6 +14,7 @@
 #include "daemon/crash_rule.hpp"
 #include "daemon/output_tail.hpp"
 #include "daemon/rank_stdio.hpp"
+#include "daemon/stream_dependencies.hpp"
 #include "os/event_loop.hpp"
 #include "os/unique_fd.hpp"
 #include "wire/bootstrap.hpp"
@@ -28,6 +29,7 @@ struct LocalRank {
     running,
     ending,  // something of the incarnation has died; the rest is being killed
     over,    // will not be started again
+    orphaned,  // has ended, and waits for the head's answer to be started anew
   };
 
   int rank;
@@ -65,11 +67,16 @@ struct LocalRank {
   // Level `node`: what was read while events written before it were not stable yet, and the end of the rank behind it.
   struct UnstableOutput {
     core::event_logger::Sender::Extent needs;
+    std::vector<core::vprotocol::Dependency> depends;  // protocol optimist: on what of other ranks, and was not stable then
     OutputStream stream{};
     std::vector<std::byte> bytes;
   };
   std::deque<UnstableOutput> unstable_output;
   bool exit_untold = false;
+  // Protocol optimist.
+  StreamDependencies depends;                // on what the rank depends, as its event stream says
+  std::optional<std::uint64_t> rolled_to;    // it is an orphan: where its events are cut, as the head was told
+  std::optional<RollBack> roll_back;         // the head's answer
 
   bool alive() const { return state == State::running || state == State::ending; }
   // Everything of the incarnation has ended. Children must have been reaped.

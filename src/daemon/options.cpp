@@ -74,7 +74,7 @@ void declare_section(CLI::App& app, Section& section) {
 void declare_whole(CLI::App& app, Whole& whole) {
   repeatable(app.add_option("--genv", whole.set_everywhere, "-genv VAR VALUE: for all programs"), 2);
   declare(app, whole.placement);
-  app.add_option("--protocol", whole.protocol, "none or pessimist (default): what survives the death of a rank");
+  app.add_option("--protocol", whole.protocol, "none, pessimist (default) or optimist: what survives the death of a rank, and whether messages wait for that");
   app.add_option("--spares", whole.spares, "so many more nodes without ranks, which take over those of a node that is lost");
   app.add_option("--on-node-loss", whole.on_node_loss,
                  "spread (default): the ranks of a lost node start again on a spare one, or spread over the others; spare: only on a spare one; end");
@@ -244,6 +244,7 @@ std::expected<Program, UsageError> make_program(const Section& section, const Wh
 
 std::expected<void, UsageError> fill_background(const Whole& whole, bool placed, RunOptions& out) {
   out.detach = whole.detach;
+  if (whole.detach && out.job.is_optimist()) return usage("--detach: another head cannot go on with --protocol optimist yet; say pessimist");
   if (whole.detach && placed) return usage("--detach: the ranks are srun's tasks, which end with it; it is for holdfast run");
   if (whole.output_limit.empty()) return {};
   if (!whole.detach) return usage("--output-limit: only the output of a job with --detach is kept");
@@ -278,8 +279,10 @@ std::expected<void, UsageError> fill_nodes(const Whole& whole, Job& job) {
 std::expected<void, UsageError> fill_job(const Whole& whole, const Words& environment, Job& job) {
   if (whole.protocol == "none") {
     job.protocol = wire::Protocol::none;
+  } else if (whole.protocol == "optimist") {
+    job.protocol = wire::Protocol::optimist;
   } else if (whole.protocol != "pessimist") {
-    return usage(fmt::format("--protocol {}: none or pessimist", whole.protocol));
+    return usage(fmt::format("--protocol {}: none, pessimist or optimist", whole.protocol));
   }
   if (whole.large_messages == "direct") {
     job.large_messages = LargeMessages::direct;

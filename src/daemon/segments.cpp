@@ -66,12 +66,20 @@ Result<> SegmentStore::begin_at(int rank, std::uint32_t first, Bytes events, Tes
   return {};
 }
 
+Result<> SegmentStore::roll_back(int rank, std::uint32_t first, Bytes events) {
+  PerRank& owner = ranks_[static_cast<std::size_t>(rank)];
+  std::ranges::move(owner.incarnations, std::back_inserter(owner.rolled_back));
+  owner.incarnations.clear();
+  return begin_at(rank, first, events, {});
+}
+
 SegmentStore::EventExtent SegmentStore::event_extent(int rank) const {
   EventExtent extent;
   for (const auto& incarnation : ranks_[static_cast<std::size_t>(rank)].incarnations) {
     segment::ControlView view = view_of(*incarnation);
-    extent.end += segment::load_acquire(view.stream(rank_count_).tail);
+    // In this order: the test was made with no more than these events.
     extent.last_failed = std::max(extent.last_failed, TestClock{segment::load_acquire(view.header().last_failed_test)});
+    extent.end += segment::load_acquire(view.stream(rank_count_).tail);
   }
   return extent;
 }

@@ -37,6 +37,9 @@ class SegmentStore {
   // The rank was hosted elsewhere before: `first` stands for all its incarnations until then, and its log holds their events and their
   // last failed test, nothing else. Before create_incarnation.
   Result<> begin_at(int rank, std::uint32_t first, Bytes events, TestClock last_failed);
+  // The same for a rank of this node that is rolled back: what its incarnations so far had logged nobody asks for any more. It stays, since
+  // their peers may be reading it.
+  Result<> roll_back(int rank, std::uint32_t first, Bytes events);
   std::uint32_t first_incarnation(int rank) const { return ranks_[static_cast<std::size_t>(rank)].first; }
   // The rank's event stream over all its incarnations: how far it is published, and bytes of it. False: damaged.
   struct EventExtent {
@@ -94,6 +97,7 @@ class SegmentStore {
   struct PerRank {
     std::uint32_t first = 0;
     std::vector<std::unique_ptr<Incarnation>> incarnations;
+    std::vector<std::unique_ptr<Incarnation>> rolled_back;  // those before them, of older terms
     std::uint64_t memory_bytes = 0, disk_bytes = 0;
     bool may_give_back = false;  // an incarnation has ended, or a stream was forgotten, since the last time
   };

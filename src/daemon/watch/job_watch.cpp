@@ -44,6 +44,7 @@ void JobWatch::on_event(int node, const Event& event, Bytes text) {
       rank.replaying = false;
       return;
     case EventKind::died:
+    case EventKind::rolled_back:
       rank.dead = true;
       return;
     case EventKind::exited:

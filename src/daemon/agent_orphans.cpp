@@ -1,0 +1,177 @@
+// Protocol optimist (docs/optimist.md): what is lost and what is stable, told to the ranks of this node; those that depend on what is lost are
+// ended and start again from before; and what they print leaves when nothing can be lost any more that it depends on.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/vprotocol/events.hpp"
+#include "daemon/agent.hpp"
+
+namespace hf::daemon {
+
+using core::vprotocol::Cuts;
+using core::vprotocol::Dependency;
+using State = LocalRank::State;
+
+namespace {
+
+constexpr std::uint64_t position_max = (std::uint64_t{1} << wire::board_position_bits) - 1;
+constexpr std::uint32_t term_max = UINT16_MAX;
+
+}  // namespace
+
+// ---- cuts
+
+void Agent::on_events_cut(Bytes payload) {
+  EventsCut cut;
+  if (!optimist() || !read_struct(payload, cut) || cut.rank < 0 || cut.rank >= job_.rank_count() || cut.term > term_max ||
+      cut.position > position_max) {
+    return on_head_gone();  // not our head
+  }
+  if (!board_.add_cut(cut.rank, Term{cut.term}, cut.position)) return on_head_gone();
+  cuts_.add(Rank{cut.rank}, Term{cut.term}, cut.position);
+  ring_all();
+  look_at_streams();
+  for (auto& rank : ranks_) pass_stable_output(*rank);
+  go_on_with_adoption(cut);
+}
+
+// Everybody has been told where the ranks begin that this agent takes over.
+void Agent::go_on_with_adoption(const EventsCut& cut) {
+  if (not_announced_.erase(Rank{cut.rank}) == 0 || !not_announced_.empty()) return;
+  adopt(std::exchange(found_, {}), {});
+}
+
+// The rank's event stream over all its incarnations. Nothing: it is damaged.
+std::optional<std::vector<std::byte>> Agent::events_of(const LocalRank& rank, std::uint64_t position) {
+  const std::uint64_t end = segments_->event_extent(rank.rank).end;
+  std::vector<std::byte> events(end - std::min(position, end));
+  if (segments_->read_events(rank.rank, position, events)) return events;
+  return std::nullopt;
+}
+
+void Agent::look_at_streams() {
+  for (auto& rank : ranks_) look_at(*rank);
+}
+
+// True: it is an orphan. One whose end was told depends on nothing that can be lost.
+bool Agent::look_at(LocalRank& rank) {
+  if (!optimist() || ending_ || rank.rolled_to) return rank.rolled_to.has_value();
+  if (rank.state == State::over && !rank.exit_untold) return false;
+  const auto events = events_of(rank, 0);
+  if (!events) return on_damaged(Rank{rank.rank}), false;
+  const auto lost = core::vprotocol::first_lost(*events, cuts_);
+  if (!lost) return false;
+  rank.rolled_to = *lost;
+  rank.exit_untold = false;
+  const segment::ControlView control = segments_->control(rank.rank, rank.incarnation);
+  event(EventKind::rolled_back, rank, {0, control ? segment::load_acquire(control.header().call) : 0});
+  send_head(ControlKind::orphan, Orphan{rank.rank, rank.incarnation, rank.term, 0, *lost});
+  if (rank.alive() && !rank.all_dead()) kill_rest(rank);
+  else rank.state = State::orphaned;
+  return true;
+}
+
+// ---- starting an orphan anew
+
+void Agent::on_roll_back(Bytes payload) {
+  RollBack to;
+  if (!read_struct(payload, to)) return on_head_gone();  // not our head
+  LocalRank* rank = local(to.rank);
+  if (!rank || !rank->rolled_to || ending_) return;
+  rank->roll_back = to;
+  roll_back_if_ended(*rank);
+}
+
+// All its processes have ended, and the head has answered.
+void Agent::roll_back_if_ended(LocalRank& rank) {
+  if (rank.state == State::ending) rank.state = State::orphaned;
+  if (rank.state != State::orphaned || !rank.roll_back) return;
+  const RollBack to = *std::exchange(rank.roll_back, std::nullopt);
+  if (Result<> done = roll_back(rank, to); !done) {
+    over(rank);
+    return event_failed(rank, 1, done.error().text);
+  }
+  if (!look_at(rank)) start(rank);
+}
+
+// Its logs begin anew with the events that are left; who shares memory with it stays the same.
+Result<> Agent::roll_back(LocalRank& rank, const RollBack& to) {
+  const std::uint64_t cut = *std::exchange(rank.rolled_to, std::nullopt);
+  board_.set_state(rank.rank, rank.incarnation, wire::RankState::dead);
+  std::vector<std::byte> events(cut);
+  if (!segments_->read_events(rank.rank, 0, events)) return fail(fmt::format("the event log of rank {} is damaged", rank.rank));
+  rank.log_base = to.incarnation - 1;
+  if (Result<> begun = segments_->roll_back(rank.rank, rank.log_base, events); !begun) return begun;
+  drop_output(rank);
+  rank.incarnation = to.incarnation;
+  rank.term = to.term;
+  rank.depends = {};
+  set_place(rank.rank, ticket_.node, hosting_[static_cast<std::size_t>(rank.rank)].group, rank.log_base, own_logs());
+  board_.set_events_term(rank.rank, Term{rank.term});
+  keeper_->roll_back(Rank{rank.rank}, Term{rank.term}, cut);
+  return {};
+}
+
+// ---- taking ranks over
+
+void Agent::trim(Rank rank, EventKeeper::Found& found) { core::event_logger::cut(found, cuts_.of(rank).kept(found.term)); }
+
+// Of ranks that are taken over together each one's beginning may be what another one's lacks.
+void Agent::cut_found(std::map<Rank, EventKeeper::Found>& found) {
+  for (bool again = true; again;) {
+    again = false;
+    core::vprotocol::CutTable cuts = cuts_;
+    for (const AdoptedRank& rank : adoptions_.front().ranks) {
+      std::vector<std::byte>& events = found[Rank{rank.rank}].bytes;
+      events.resize(core::vprotocol::whole_events(events));
+      cuts.add(Rank{rank.rank}, Term{rank.term}, events.size());
+    }
+    for (auto& [rank, of] : found) {
+      const auto lost = core::vprotocol::first_lost(of.bytes, cuts);
+      if (!lost) continue;
+      core::event_logger::cut(of, *lost);
+      again = true;
+    }
+  }
+}
+
+// ---- what is stable, and what waits for that
+
+bool Agent::on_known(Rank rank, Term term, std::uint64_t position) {
+  if (rank.value < 0 || rank.value >= job_.rank_count() || term.value > term_max || position > position_max) return false;
+  board_.set_stable_of(rank.value, term, position);
+  stable_.raise({rank, term, position});
+  for (auto& here : ranks_) pass_stable_output(*here);
+  return true;
+}
+
+// What the rank depends on now, of others, and is not known to be stable.
+std::vector<Dependency> Agent::unstable_dependencies(LocalRank& rank) {
+  StreamDependencies& depends = rank.depends;
+  if (!depends.vector) depends.vector.emplace(Rank{rank.rank});
+  const auto events = events_of(rank, depends.looked_at);
+  if (!events) return on_damaged(Rank{rank.rank}), std::vector<Dependency>();
+  core::vprotocol::EventHead head;
+  const std::size_t whole = core::vprotocol::whole_events(*events);
+  for (std::size_t at = 0; at < whole; at += core::vprotocol::encoded_bytes(head)) {
+    std::memcpy(&head, events->data() + at, sizeof head);
+    if (head.kind != core::vprotocol::EventKind::dependency) continue;
+    const Dependency recorded = core::vprotocol::dependency_of(head);
+    depends.vector->merge({&recorded, 1}, cuts_);
+  }
+  depends.looked_at += whole;
+  if (!depends.vector->look(cuts_, stable_)) look_at(rank);
+  return depends.vector->entries();
+}
+
+bool Agent::may_leave(LocalRank& rank, LocalRank::UnstableOutput& output) {
+  if (!keeper_->stable(Rank{rank.rank}).covers(output.needs)) return false;
+  std::erase_if(output.depends, [this](const Dependency& d) { return stable_.covers(cuts_.renewed(d)); });
+#ifdef HOLDFAST_MUTATE_OUTPUT_BEFORE_STABLE
+  return true;
+#endif
+  return output.depends.empty() && !rank.rolled_to;
+}
+
+}  // namespace hf::daemon
