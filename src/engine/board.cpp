@@ -5,6 +5,7 @@ namespace hf::engine {
 
 void EngineImpl::check_board() {
   board_epoch_ = agent->board_epoch();
+  if (optimist_) look_at_cuts();
   for (auto& p : peers) {
     wire::BoardEntry entry = agent->board_entry(p->rank);
     bool unprotected = entry.incarnation_and_state & wire::board_unprotected;
@@ -51,13 +52,9 @@ void EngineImpl::on_place(Peer& p, const wire::BoardEntry& entry, Incarnation ne
   if (base <= p.log_base || newest < base) return;
   p.log_base = base;
   p.agent = NodeId{static_cast<std::int32_t>(entry.agent_and_log_base >> 32)};
-  if (p.local || !remote_log_ || !job.logging) return;
-  if (p.in.question != 0) {
-    remote_log_->cancel(p.in.question);
-    questions_.erase(p.in.question);
-    p.in.question = 0;
-  }
-  lose_unfinished(p);
+  if (!job.logging || (p.local && !optimist_)) return;
+  cancel_question(p);
+  if (!p.local) lose_unfinished(p);  // else its logs so far stay readable
   if (p.in.fed >= base) return;
   p.in.fed = base;
   p.in.cursor = 0;

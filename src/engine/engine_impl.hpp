@@ -1,6 +1,6 @@
 // The engine behind engine.hpp. One class, whose parts stand in files by subject: join.cpp (start), short_way.cpp (what nearly
 // every small message goes), send.cpp, receive.cpp, channel.cpp (rails), feed.cpp (logs of others), board.cpp (births and deaths),
-// stability.cpp (what may leave), carry.cpp (and with what), recorded.cpp (events of the C library), replay.cpp (determinants and the own past),
+// stability.cpp (what may leave), carry.cpp (and with what), optimist.cpp (what depends on what), recorded.cpp (events of the C library), replay.cpp (determinants and the own past),
 // wait.cpp (progress and sleep).
 #pragma once
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/vprotocol/pessimist.hpp"
+#include "core/vprotocol/optimist.hpp"
 #include "engine/agent_link.hpp"
 #include "engine/contexts.hpp"
 #include "engine/engine.hpp"
@@ -156,6 +156,7 @@ class EngineImpl {
   void send_unlogged(Peer& peer, SendOperation& op, const FrameHeader& header);
   void send_to_self(SendOperation& op, const FrameHeader& header);
   void acknowledge(Peer& peer, const FrameHeader& message);
+  void send_acknowledgement(Peer& peer, FrameHeader header);
   void send_control(Peer& peer, const FrameHeader& header);
   void pump_log(Peer& peer);
   void pump_queue(Peer& peer);
@@ -225,6 +226,7 @@ class EngineImpl {
   std::uint64_t data_piece_bytes(const Peer& peer) const;
   std::uint64_t payload_bytes_max(const Peer& from, FrameKind kind) const {
     if (kind == FrameKind::events) return segment::CarriedEvents::capacity;
+    if (kind == FrameKind::dependencies) return wire::dependencies_bytes_max;
     return kind == FrameKind::data ? data_piece_bytes(from) : eager_bytes_max(from);
   }
 
@@ -259,8 +261,9 @@ class EngineImpl {
   void end_remote_feed(Peer& peer);
   void poll_remote_logs();
   void next_incarnation(Peer& from);
+  void cancel_question(Peer& from);
   void on_records(Peer& from, const RemoteAnswer& answer);
-  void take_remote_record(Peer& from, const RemoteRecord& record);
+  bool take_remote_record(Peer& from, const RemoteRecord& record);
   void fetch(Message& message);
   void give_up_fetch(const Message& message);
   void fetch_what_was_coming(Peer& from);
@@ -308,6 +311,7 @@ class EngineImpl {
   // feed.cpp
   void feed(Peer& peer);
   bool feed_incarnation(Peer& peer);
+  bool take_logged_dependencies(Peer& from, PeerLog& log, const segment::Record& record);
   PeerLog* log_of(Peer& peer, Incarnation incarnation);
   PeerLog* newest_log(Peer& peer);
   PeerLog* sender_log(Peer& peer, const FrameHeader& header, segment::Record& record);
@@ -342,6 +346,26 @@ class EngineImpl {
   bool carry(Peer& to);
   bool send_carrying(Peer& to, SendOperation& op, const segment::Record& record);
   void on_events(Peer& from, const FrameHeader& header, Bytes payload);
+
+  // optimist.cpp
+  void begin_optimist(Bytes past);
+  void load_cuts(core::vprotocol::CutTable& cuts);
+  void on_events_stored(std::uint64_t position);
+  void tell_own_events();
+  void write_all();
+  void tell_dependencies(Peer& to);
+  void send_dependencies(Peer& to, std::span<const core::vprotocol::Dependency> list);
+  void look_at_dependencies();
+  bool may_acknowledge(Peer& to, const FrameHeader& header);
+  void acknowledge_stable();
+  void see(Peer& from, std::uint64_t number);
+  bool take_dependencies(Peer& from, Bytes payload);
+  void refuse(Peer& from);
+  void look_at_cuts();
+  void look_whether_orphan();
+  void take_out(Peer& from, std::uint64_t first);
+  void take_out(Peer& from, std::uint64_t first, ContextState& state);
+  [[noreturn]] void end_as_orphan();
 
   // recorded.cpp
   void begin_recording();
@@ -419,6 +443,16 @@ class EngineImpl {
     std::uint64_t call = 0;
   };
   bool node_level_ = false;
+  struct Acknowledgement {
+    Peer* to = nullptr;
+    FrameHeader header;
+  };
+  std::unique_ptr<core::vprotocol::Optimist> optimist_;  // null: another protocol, or level `process`
+  std::deque<Acknowledgement> acknowledgements_;  // that wait until what they depend on is stable
+  std::uint64_t acknowledged_ = 0;       // so many have waited
+  std::uint64_t cuts_seen_ = 0;          // of the board, that this rank has looked at
+  std::uint64_t stable_news_seen_ = 0;
+  std::uint64_t told_end_ = 0;           // of the event stream when the agent was last told
   const wire::RecorderLink* recorder_ = nullptr;  // null: the C library is not recorded
   bool libc_events_wait_ = false;  // level `node`: the holder is to have them before the next gated frame leaves
   double wtime_offset_ = 0;  // MPI_Wtime less the monotonic clock; 0: not called yet

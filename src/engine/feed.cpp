@@ -34,9 +34,17 @@ void EngineImpl::feed(Peer& from) {
   }
 }
 
+bool EngineImpl::take_logged_dependencies(Peer& from, PeerLog& log, const segment::Record& record) {
+  std::vector<std::byte> list(std::min(record.header.length, wire::dependencies_bytes_max));
+  const bool whole = optimist_ && record.header.length == list.size() && log.reader(job.self.value).copy(record, 0, list);
+  if (!whole) abort(1, "a damaged record in the log of a peer");
+  return take_dependencies(from, list);
+}
+
 // Takes what the incarnation being fed has published. True when it is finished and the next one's turn has come.
 bool EngineImpl::feed_incarnation(Peer& from) {
   Incoming& in = from.in;
+  if (in.is_refused()) return false;
   bool is_final = from.incarnation > in.fed;
   PeerLog* log = log_of(from, in.fed);
   if (!log && is_final && from.logs[in.fed]->open()) log = from.logs[in.fed].get();
@@ -52,9 +60,15 @@ bool EngineImpl::feed_incarnation(Peer& from) {
   }
   segment::Record record;
   while (in.reader && in.reader->next(record)) {
+    if (record.header.kind == FrameKind::dependencies && !take_logged_dependencies(from, *log, record)) {
+      in.reader.reset();  // it is read again from here
+      return false;
+    }
     in.cursor = in.reader->position();
+    if (record.header.kind == FrameKind::dependencies) continue;
     if (record.header.kind == FrameKind::matched) on_matched(from, record.header);
     else accept(from, record.header, {}, &record, log);
+    if (in.is_refused()) return false;  // a cut was seen meanwhile
   }
   if (in.reader && in.reader->damaged()) abort(1, "a damaged record in the log of a peer");
   if (is_final) {

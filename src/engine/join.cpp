@@ -41,8 +41,9 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   for (const auto& entry : agent->ranks()) job.node_of.push_back(NodeId{entry.node});
   job.node_name.assign(w.node_name, ::strnlen(w.node_name, sizeof(w.node_name)));
   incarnation = Incarnation{w.incarnation};
-  job.logging = w.protocol == wire::Protocol::pessimist;
+  job.logging = w.protocol != wire::Protocol::none;
   node_level_ = job.logging && w.log_level == wire::LogLevel::node;
+  if (node_level_ && w.protocol == wire::Protocol::optimist) optimist_ = std::make_unique<core::vprotocol::Optimist>(job.self);
   if (node_level_) protocol.gate_failed_tests();
   restarted = w.incarnation > 0;
   kill_at_call = w.incarnation == 0 ? w.kill_at_call : 0;
@@ -74,6 +75,8 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   }
   if (restarted) {
     if (auto loaded = load_past(); !loaded) return loaded;
+  } else if (optimist_) {
+    begin_optimist({});
   }
   if (auto attached = attach_recorder(); !attached) return attached;
   protocol.begin(restarted, restarted && own_log_base() > 0);
@@ -90,8 +93,19 @@ std::uint32_t EngineImpl::own_log_base() const {
   return static_cast<std::uint32_t>(agent->board_entry(job.self).agent_and_log_base);
 }
 
+namespace {
+
+bool append_events(segment::LogReader reader, std::vector<std::byte>& stream) {
+  const std::size_t begin = stream.size();
+  stream.resize(begin + reader.published());
+  return reader.read_raw(MutableBytes(stream).subspan(begin));
+}
+
+}  // namespace
+
 // The determinants and the sends of the predecessors.
 Result<> EngineImpl::load_past() {
+  std::vector<std::byte> stream;  // of events, over all incarnations: protocol optimist
   std::vector<PeerLog*> logs;
   std::uint64_t past_events = 0;
   TestClock past_failed{};
@@ -108,6 +122,7 @@ Result<> EngineImpl::load_past() {
       past_failed = std::max(past_failed, failed);
       auto reader = log->reader(job.rank_count);
       past_events += reader.published();
+      if (optimist_ && !append_events(log->reader(job.rank_count), stream)) return fail(Lost::job, "the event log is damaged");
       core::vprotocol::EventHead head;
       std::vector<std::int32_t> indices;
       while (reader.read_raw(std::as_writable_bytes(std::span(&head, 1)))) {
@@ -116,7 +131,8 @@ Result<> EngineImpl::load_past() {
         indices.resize(more / sizeof(std::int32_t));
         bool whole = reader.read_raw(std::as_writable_bytes(std::span(indices)));
         if (head.kind == core::vprotocol::EventKind::delivery) indices.resize(head.count);
-        bool ranks = head.kind != core::vprotocol::EventKind::match || head.count < static_cast<std::uint32_t>(job.rank_count);
+        const bool of_rank = head.kind == core::vprotocol::EventKind::match || head.kind == core::vprotocol::EventKind::dependency;
+        bool ranks = !of_rank || head.count < static_cast<std::uint32_t>(job.rank_count);
         if (!whole || !ranks || !protocol.replay().load(head, indices)) return fail(Lost::job, "the event log is damaged");
       }
     }
@@ -124,6 +140,7 @@ Result<> EngineImpl::load_past() {
     own_past_.push_back(std::move(log));
   }
   take_over_past(past_events, past_failed);
+  if (optimist_) begin_optimist(stream);
   sent_before_ = std::make_unique<SentBefore>(std::move(logs), job.rank_count);
   caught_up_ = false;
   return {};
@@ -170,7 +187,7 @@ void EngineImpl::finalize() {
   finalizing_ = true;
   auto flushed = [this] {
     for (Peer* p : remote_peers_) rail_->confirm(p->rank);
-    if (!held_.empty()) return false;
+    if (!held_.empty() || (optimist_ && optimist_->has_held())) return false;
     for (auto& p : peers) {
       // Of whom nothing is known yet, the addresses are on their way.
       const bool unknown = !job.logging && p->looked_up && p->state == wire::RankState::absent;

@@ -34,6 +34,7 @@ struct Message : core::match::Arrived {
   bool awaits_log = false;            // exposed no more, and not in the log yet
   std::uint64_t wanted = 0;           // payload bytes the receive takes
   std::uint64_t arrived = 0;          // of them, in the sink
+  std::uint64_t taken = 0;            // protocol optimist: number in the order in which its source's were taken
   SendOperation* self_synchronous = nullptr;
   bool lost_with_sender() const { return payload == Payload::at_sender || payload == Payload::exposed; }
 };

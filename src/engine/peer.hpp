@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/ids.hpp"
+#include "core/vprotocol/incoming_dependencies.hpp"
 #include "engine/message.hpp"
 #include "engine/operation.hpp"
 #include "engine/peer_log.hpp"
@@ -96,6 +97,11 @@ struct Incoming {
   os::ProcessMemory memory;                   // of its newest incarnation
   bool memory_refused = false;
   bool reading = false;                       // Inbound::reading is set
+  // Protocol optimist: what messages depend on that the program has not seen yet, and how many have been taken.
+  core::vprotocol::IncomingDependencies depends;
+  std::uint64_t taken = 0;
+  std::uint32_t refused_below = 0;            // nothing is taken of incarnations below: it depends on what is lost
+  bool is_refused() const { return fed.value < refused_below; }
   std::uint64_t awaiting_log = 0;             // messages in `unlogged` whose sender had not finished logging them when they were wanted
 };
 

@@ -83,6 +83,7 @@ void EngineImpl::on_frame(Peer& from, const FrameHeader& header, Bytes payload) 
   std::uint8_t flags = from.local ? wire::flags_on_shared_memory : wire::flags_on_network;
   if (!wire::plausible(header, job.rank_count, UINT64_MAX, flags) || header.source != from.rank.value ||
       (header.kind == FrameKind::events && (from.local || !node_level_)) ||
+      (header.kind == FrameKind::dependencies && (!optimist_ || !(header.flags & wire::flag_logged))) ||
       (wire::payload_on_rail(header) > payload_bytes_max(from, header.kind) && !is_self(from.rank))) {
     abort(1, "a damaged frame arrived; the shared memory of a peer was overwritten");
   }
@@ -90,6 +91,7 @@ void EngineImpl::on_frame(Peer& from, const FrameHeader& header, Bytes payload) 
     case FrameKind::eager:
     case FrameKind::rendezvous:
     case FrameKind::matched:
+    case FrameKind::dependencies:
       if (header.flags & wire::flag_logged) return on_logged_frame(from, header, payload);
       if (header.kind == FrameKind::matched) return on_matched(from, header);
       return accept(from, header, payload, nullptr, nullptr);
@@ -114,7 +116,9 @@ void EngineImpl::on_logged_frame(Peer& from, const FrameHeader& header, Bytes pa
     return;
   }
 #endif
+  if (header.kind == FrameKind::dependencies && !take_dependencies(from, payload)) return;
   from.in.cursor = header.position + segment::padded(sizeof(FrameHeader) + wire::payload_in_log(header));
+  if (header.kind == FrameKind::dependencies) return;
   if (header.kind == FrameKind::matched) return on_matched(from, header);
   if (header.kind == FrameKind::eager) return accept(from, header, payload, nullptr, nullptr);
   point("rendezvous.seen");
@@ -149,10 +153,13 @@ void EngineImpl::accept(Peer& from, const FrameHeader& header, Bytes payload, co
   if (verdict == core::match::Arrivals::Verdict::take) {
     receive = numbered ? state->take_posted(from.rank, number) : state->take_posted(from.rank, MessageTag{header.tag});
   }
+  const std::uint64_t taken = from.in.taken++;
   if (receive && in_place && !payload_follows_) {
+    see(from, taken);
     receive_now(*receive, from, header, payload);
   } else {
     Message* m = envelope(from, header, payload, record, log);
+    m->taken = taken;
     if (record) ++counters().messages_replayed;
     if (receive) {
       complete(*receive, *m);
@@ -248,6 +255,7 @@ void EngineImpl::unhold(const Message& m) {
 // ---- matched
 
 void EngineImpl::complete(RecvOperation& op, Message& m) {
+  see(peer(m.source), m.taken);
   on_match(op, m.source, m.header);
   on_taken(m.source, m.header, m.self_synchronous);
   take_payload(op, m);

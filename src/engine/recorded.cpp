@@ -34,10 +34,15 @@ Result<> EngineImpl::attach_recorder() {
 
 // As store_events, but that nobody is asked to take it before a frame depends on it: a program may read a clock very often.
 void EngineImpl::store_libc_event(Bytes event) {
+  if (optimist_) {
+    protocol.close_failed_run();
+    persist_events();
+  }
   while (!log_->reserve_raw(job.rank_count, event.size())) make_room();
   log_->append_raw(job.rank_count, event);
   log_->publish(job.rank_count);
-  if (node_level_) keep_recent(event);
+  if (optimist_) optimist_->on_event_stored(past_events_ + log_->published(job.rank_count));
+  else if (node_level_) keep_recent(event);
   protocol.on_libc_event();
   counters().determinants = protocol.event_count();
   if (node_level_) libc_events_wait_ = true;

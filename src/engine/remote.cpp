@@ -100,7 +100,7 @@ void EngineImpl::send_ahead(Peer& to, SendOperation& op, const FrameHeader& head
   const int stream = to.rank.value;
   places_.clear();
   segment::Record record = log_->append(stream, header, [this](std::uint64_t, MutableBytes out) { places_.push_back(out); });
-  HF_CHECK(protocol.gate().open());
+  HF_CHECK(optimist_ || protocol.gate().open());
   const bool offered = offer_record(to, record, &op.source, wire::flag_ahead);
   point("send.ahead");
   const std::byte* from = op.source.data;
@@ -200,7 +200,10 @@ void EngineImpl::on_placed(Peer& from, const FrameHeader& header) {
 
 void EngineImpl::on_incoming(Peer& from, const Event& event) {
   look_up(from);
-  if (event.incarnation > from.incarnation) {
+  if (optimist_ && event.incarnation > from.incarnation) {
+    if (agent->board_epoch() != board_epoch_) check_board();
+    if (event.incarnation > from.incarnation) return rail_->refuse(from.rank);  // a cut belongs to it, of which the board does not tell yet
+  } else if (event.incarnation > from.incarnation) {
     on_incarnation(from, event.incarnation);  // the news came before the board's
     from.state = wire::RankState::running;
   }

@@ -23,6 +23,7 @@ RemoteStream EngineImpl::stream_of(const Peer& from, Incarnation wanted) const {
 // Asks for the next records of a peer whose log is being followed, one question at a time.
 void EngineImpl::feed_remote(Peer& from) {
   Incoming& in = from.in;
+  if (in.is_refused()) return;
   if (in.fed == from.incarnation && in.open && in.cursor >= in.opening && !in.behind) return end_remote_feed(from);
   if (in.question != 0 || (in.exhausted && in.fed == from.incarnation)) return;
   if (in.ask_again_at != 0 && now_ns() < in.ask_again_at) return;
@@ -38,19 +39,23 @@ void EngineImpl::feed_remote(Peer& from) {
 // The channel goes on from here: frames that waited are taken, the ones known from the log are dropped by position.
 void EngineImpl::end_remote_feed(Peer& from) {
   Incoming& in = from.in;
-  if (in.question != 0) {
-    remote_log_->cancel(in.question);
-    questions_.erase(in.question);
-    in.question = 0;
-  }
+  cancel_question(from);
   in.feeding = in.behind = false;
   in.past_taken = true;
   std::deque<WaitingFrame> waiting = std::move(in.waiting);
   in.waiting.clear();
   for (WaitingFrame& frame : waiting) {
-    Bytes payload(frame.payload);
-    on_frame(from, frame.header, payload);
+    if (in.is_refused()) return;
+    if (in.feeding) in.waiting.push_back(std::move(frame));  // what it depends on is not known yet
+    else on_frame(from, frame.header, frame.payload);
   }
+}
+
+void EngineImpl::cancel_question(Peer& from) {
+  if (from.in.question == 0) return;
+  remote_log_->cancel(from.in.question);
+  questions_.erase(from.in.question);
+  from.in.question = 0;
 }
 
 void EngineImpl::poll_remote_logs() {
@@ -81,8 +86,12 @@ void EngineImpl::on_records(Peer& from, const RemoteAnswer& answer) {
   }
   if (answer.damaged) abort(1, "a damaged record in the log of a peer on another node");
   taking_from_log_ = true;
-  for (const RemoteRecord& record : answer.run) take_remote_record(from, record);
+  const bool all = std::ranges::all_of(answer.run, [&](const RemoteRecord& record) { return take_remote_record(from, record); });
   taking_from_log_ = false;
+  if (!all) {
+    in.ask_again_at = now_ns() + absent_pause_ns;
+    return;
+  }
   if (answer.next > in.cursor) in.cursor = answer.next;
   if (answer.run.empty() && in.cursor < answer.published) in.ask_again_at = now_ns() + absent_pause_ns;  // not stable there yet
   if (in.cursor >= answer.published) in.behind = false;
@@ -97,15 +106,22 @@ void EngineImpl::next_incarnation(Peer& from) {
   from.in.cursor = 0;
 }
 
-void EngineImpl::take_remote_record(Peer& from, const RemoteRecord& record) {
+// False: nothing behind it may be taken, now or ever.
+bool EngineImpl::take_remote_record(Peer& from, const RemoteRecord& record) {
   FrameHeader header = record.header;
-  if (header.source != from.rank.value || header.position < from.in.cursor) return;
+  if (from.in.is_refused()) return false;
+  if (header.source != from.rank.value || header.position < from.in.cursor) return true;
+  const bool depends = header.kind == FrameKind::dependencies;
+  if (depends && (!optimist_ || record.omitted)) abort(1, "a damaged record in the log of a peer on another node");
+  if (depends && !take_dependencies(from, record.payload)) return false;
   from.in.cursor = header.position + segment::padded(sizeof(FrameHeader) + wire::payload_in_log(header));
-  if (header.kind == FrameKind::matched) return on_matched(from, header);
+  if (depends) return true;
+  if (header.kind == FrameKind::matched) return on_matched(from, header), true;
   header.kind = record.omitted ? FrameKind::rendezvous : FrameKind::eager;
   header.offset = record.chunk;
   ++counters().messages_replayed;
   accept(from, header, record.omitted ? Bytes() : record.payload, nullptr, nullptr);
+  return true;
 }
 
 // ---- payloads

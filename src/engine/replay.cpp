@@ -102,6 +102,7 @@ Message* EngineImpl::probe_wait(Context context, Rank source, MessageTag tag, bo
   };
   after_call();
   wait_on(posted.source, done);
+  see(peer(found->source), found->taken);
   if (job.logging) {
     protocol.on_match(number, posted.any_source, forced, found->source);
     persist_events();
@@ -123,12 +124,14 @@ Message* EngineImpl::probe_test(Context context, Rank source, MessageTag tag, bo
     Rank recorded{plan.which[0]};
     auto done = [&] { return (found = look(context, recorded, tag)) != nullptr; };
     wait_on(recorded, done);
+    see(peer(recorded), found->taken);
   } else {
     found = look(context, source, tag);
     if (!found) {
       progress();
       found = look(context, source, tag);
     }
+    if (found) see(peer(found->source), found->taken);
     std::int32_t index = found ? found->source.value : 0;
     end_test(std::span(&index, found ? 1 : 0));
   }

@@ -81,7 +81,8 @@ void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
   int stream = to.rank.value;
   header.flags |= wire::flag_logged;
   if (header.length > eager_bytes_max(to)) header.kind = FrameKind::rendezvous;
-  const bool open = is_settled();
+  if (optimist_) tell_dependencies(to);
+  const bool open = optimist_ || is_settled();
   bool nothing_waits = to.out.sent == log_->appended(stream) && to.out.queue.empty();
   if (open && nothing_waits && may_expose(to, op) && ensure_open(to)) return send_exposed(to, op, header);
   if (open && nothing_waits && leaves_ahead(to, op) && ensure_open(to)) return send_ahead(to, op, header);
@@ -90,7 +91,7 @@ void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
   point("send.logged");
   count_logged(header.length);
   if (!open && nothing_waits && send_carrying(to, op, record)) return;
-  if (!protocol.gate().offer(header.kind, 0)) {
+  if (!optimist_ && !protocol.gate().offer(header.kind, 0)) {
     const bool synchronous = op.mode == SendMode::synchronous;
     if (synchronous) await_match(to, op);
     return hold(to, synchronous ? nullptr : &op);
@@ -139,12 +140,17 @@ void EngineImpl::acknowledge(Peer& to, const FrameHeader& message) {
   h.context = message.context;
   h.sequence = message.sequence;
   if (sent_before_ && sent_before_->take(to.rank, true, Context{h.context}, Sequence{h.sequence})) return;
+  if (optimist_ && !may_acknowledge(to, h)) return;
+  send_acknowledgement(to, h);
+}
+
+void EngineImpl::send_acknowledgement(Peer& to, FrameHeader h) {
   if (!job.logging || to.unprotected || !reserve_acknowledgement(to)) return send_control(to, h);
   h.flags |= wire::flag_logged;
-  settle();
+  if (!optimist_) settle();
   bool nothing_waits = to.out.sent == log_->appended(to.rank.value);
   segment::Record record = log_->append(to.rank.value, h, [](std::uint64_t, MutableBytes) {});
-  if (!protocol.gate().offer(h.kind, 0)) return hold(to, nullptr);
+  if (!optimist_ && !protocol.gate().offer(h.kind, 0)) return hold(to, nullptr);
   log_->publish(to.rank.value);
   point("acknowledge.published");
   if (nothing_waits && ensure_open(to) && offer_record(to, record, nullptr)) to.out.sent = log_->appended(to.rank.value);

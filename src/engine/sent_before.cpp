@@ -18,7 +18,9 @@ std::optional<SentBefore::Found> SentBefore::next(Destination& to, Rank destinat
   while (to.log < logs_.size()) {
     if (!to.reader) to.reader = logs_[to.log]->reader(destination.value);
     Found found{{}, to.log};
-    if (!to.reader->released() && to.reader->next(found.record)) return found;
+    while (!to.reader->released() && to.reader->next(found.record)) {
+      if (found.record.header.kind != wire::FrameKind::dependencies) return found;
+    }
     damaged_ |= to.reader->damaged();
     to.reader.reset();
     ++to.log;

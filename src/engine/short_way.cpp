@@ -44,7 +44,7 @@ bool EngineImpl::take_at_once(Peer& from, const rail::shm::RingFrame& frame) {
   const FrameHeader& header = frame.header;
   const bool logged = header.flags & wire::flag_logged, numbered = header.flags & wire::flag_numbered;
   const bool usual = header.kind == FrameKind::eager && !(header.flags & ~(wire::flag_logged | wire::flag_numbered)) &&
-                     header.length == frame.payload.size() && from.in.unlogged.empty() &&
+                     header.length == frame.payload.size() && from.in.unlogged.empty() && from.in.depends.empty() &&
                      !(logged && header.position < from.in.cursor);
   if (!usual) return false;
   ContextState* state = contexts.find(Context{header.context});

@@ -23,6 +23,7 @@ constexpr std::int64_t quiet_ns = 30'000'000;  // longer than a round trip; one 
 constexpr std::int64_t look_pause_ns_max = 1'000'000'000;  // between looks into the logs of others while nothing comes
 constexpr unsigned idle_look_every = 64;  // passes between looks at the connections to agents that have no question
 constexpr int sleep_feeding_ms_max = 5;   // while logs of living peers are followed
+constexpr int sleep_held_ms_max = 1;      // while acknowledgements wait for what other agents tell
 constexpr int sleep_finalizing_ms_max = 1;  // nothing wakes us when the last bytes are confirmed
 
 // The sleeper's flag is seen by every sender that looks after this, without a fence on the sender's side.
@@ -205,6 +206,7 @@ void EngineImpl::sleep(bool (*done)(void*), void* self) {
                       {rail_ ? rail_->descriptor() : -1, POLLIN, 0},
                       {remote_log_ ? remote_log_->descriptor() : -1, POLLIN, 0}};
     int ms_max = finalizing_ ? sleep_finalizing_ms_max : feeding ? sleep_feeding_ms_max : sleep_ms_max;
+    if (optimist_ && optimist_->has_held()) ms_max = sleep_held_ms_max;
     ms_max = std::min(ms_max, ms_to_look());
     ::poll(look, 4, ms_max);
     if (look[1].revents & (POLLHUP | POLLERR)) ::_exit(1);  // the agent ends its ranks when it ends

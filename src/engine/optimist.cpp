@@ -1,0 +1,260 @@
+// Protocol optimist at level `node` (docs/optimist.md): what this rank depends on goes with its messages, what others' messages depend on is
+// taken over when the program sees them, and what depends on lost events is taken out again.
+#include <poll.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "base/check.hpp"
+#include "engine/engine_impl.hpp"
+
+namespace hf::engine {
+
+using core::vprotocol::Cuts;
+using core::vprotocol::CutTable;
+using core::vprotocol::Dependency;
+
+namespace {
+
+Dependency dependency_of_board(Rank rank, std::uint64_t word) {
+  const auto term = static_cast<std::uint32_t>(word >> wire::board_position_bits);
+  return {rank, Term{term}, word & ((std::uint64_t{1} << wire::board_position_bits) - 1)};
+}
+
+}  // namespace
+
+// `past`: the predecessors' event stream. Before the program's first call.
+void EngineImpl::begin_optimist(Bytes past) {
+  protocol.record_failed_tests();
+  cuts_seen_ = agent->cut_total();
+  load_cuts(optimist_->cuts());
+  optimist_->begin(agent->events_term(job.self), past);
+  if (optimist_->is_orphan()) end_as_orphan();
+  if (past.empty()) return;
+  protocol.gate().on_event();
+  tell_own_events();
+  look_at_dependencies();
+}
+
+void EngineImpl::load_cuts(CutTable& cuts) {
+  for (int r = 0; r < job.rank_count; ++r) {
+    const wire::BoardDependencies& of = agent->dependencies_of(Rank{r});
+    const std::uint64_t count = std::min<std::uint64_t>(segment::load_acquire(of.cut_count), wire::board_cuts_max);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const Dependency cut = dependency_of_board(Rank{r}, segment::load_acquire(of.cuts[i]));
+      if (cuts.add(cut.rank, cut.term, cut.position) == Cuts::Added::full) abort(1, "a rank of this job began anew too often");
+    }
+  }
+}
+
+// ---- what this rank determined
+
+// Bytes of `protocol` were stored from this position of the stream on. Either the agent that writes a cut and then looks at the stream
+// sees them, or we see the cut.
+void EngineImpl::on_events_stored(std::uint64_t position) {
+  optimist_->on_stored(position, protocol);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  tell_own_events();
+#ifndef HOLDFAST_MUTATE_CUTS_NOT_LOOKED_AT_AGAIN
+  if (agent->cut_total() != cuts_seen_) look_whether_orphan();
+#endif
+}
+
+// The agent looks again whenever the holder has answered: it is told when nothing was on its way.
+void EngineImpl::tell_own_events() {
+  if (told_end_ > agent->stable().events) return;
+  told_end_ = past_events_ + log_->published(job.rank_count);
+  agent->tell(wire::BootstrapKind::determined);
+}
+
+// Before anything leaves that tells of this rank's state: what it determined is written, and on its way to the holder.
+void EngineImpl::write_all() {
+  flush_clock_reads();
+  protocol.close_failed_run();
+  persist_events();
+  if (std::exchange(libc_events_wait_, false)) tell_own_events();
+  look_at_dependencies();
+}
+
+// What the next message to this rank depends on, as far as it was not told yet: in the log and on the rail directly before it.
+void EngineImpl::tell_dependencies(Peer& to) {
+  write_all();
+  if (!optimist_->vector().changed_for(to.rank)) return;
+  std::vector<Dependency> list;
+  optimist_->vector().take_for(to.rank, list);
+  constexpr std::size_t list_max = wire::dependencies_bytes_max / core::vprotocol::dependency_bytes;
+  for (std::span<const Dependency> rest(list); !rest.empty();) {
+    const auto now = rest.first(std::min(rest.size(), list_max));
+    rest = rest.subspan(now.size());
+    send_dependencies(to, now);
+  }
+}
+
+void EngineImpl::send_dependencies(Peer& to, std::span<const Dependency> list) {
+  const int stream = to.rank.value;
+  std::vector<std::byte> bytes;
+  core::vprotocol::encode_dependencies(bytes, list);
+  const Source source{bytes.data(), bytes.size(), nullptr, nullptr};
+  FrameHeader header;
+  header.kind = FrameKind::dependencies;
+  header.flags = wire::flag_logged;
+  header.incarnation = incarnation.value;
+  header.source = job.self.value;
+  header.length = bytes.size();
+  const bool nothing_waits = to.out.sent == log_->appended(stream) && to.out.queue.empty();
+  segment::Record record = log_->append(stream, header, [&](std::uint64_t offset, MutableBytes out) { fill_from(source, offset, out); });
+  log_->publish(stream);
+  if (nothing_waits && ensure_open(to) && offer_record(to, record, &source)) to.out.sent = log_->appended(stream);
+}
+
+// What is stable is left out. When nothing is left the gate is open, and messages have nothing to say.
+void EngineImpl::look_at_dependencies() {
+  if (protocol.gate().open() && !optimist_->has_held()) return;
+  if (const std::uint64_t news = agent->stable_news(); news != stable_news_seen_) {
+    stable_news_seen_ = news;
+    for (int r = 0; r < job.rank_count; ++r) {
+      const std::uint64_t word = segment::load_acquire(agent->dependencies_of(Rank{r}).stable);
+      if (word != 0) optimist_->stable().raise(dependency_of_board(Rank{r}, word));
+    }
+  }
+  if (!optimist_->look()) end_as_orphan();
+  const bool written = !protocol.has_events() && !protocol.has_failed_run() && !libc_events_wait_;
+  if (written && optimist_->vector().empty()) protocol.gate().on_stable(protocol.gate().events());
+  acknowledge_stable();
+}
+
+// ---- acknowledgements of synchronous messages: they wait until what the rank depended on then is stable
+
+// False: it is kept until then.
+bool EngineImpl::may_acknowledge(Peer& to, const FrameHeader& header) {
+  write_all();
+#ifdef HOLDFAST_MUTATE_ACKNOWLEDGE_UNSTABLE
+  return true;
+#endif
+  if (optimist_->offer(acknowledged_)) return true;
+  acknowledgements_.push_back({&to, header});
+  ++acknowledged_;
+  return false;
+}
+
+void EngineImpl::acknowledge_stable() {
+  for (core::vprotocol::Effects::Token token; optimist_->poll_released(token);) {
+    HF_CHECK(!acknowledgements_.empty());
+    const Acknowledgement next = acknowledgements_.front();
+    acknowledgements_.pop_front();
+    send_acknowledgement(*next.to, next.header);
+  }
+}
+
+// ---- what others' messages depend on
+
+// The program is about to see this message of the peer.
+void EngineImpl::see(Peer& from, std::uint64_t number) {
+  if (!from.in.depends.has_for(number)) return;
+  flush_clock_reads();
+  protocol.close_failed_run();
+  if (!optimist_->on_seen(from.in.depends, number, protocol)) end_as_orphan();
+  if (!protocol.has_events()) return;
+  protocol.gate().on_event();
+  if (!in_rails_) persist_events();  // else once for all that one look at the rails has brought
+}
+
+// False: it is not taken, nor what follows it. Its sender depends on what is lost, or on what the board does not tell of yet.
+bool EngineImpl::take_dependencies(Peer& from, Bytes payload) {
+  std::vector<Dependency> list;
+  if (!core::vprotocol::decode_dependencies(payload, job.rank_count, list)) abort(1, "a peer depends on what there is not; its log was overwritten");
+  for (const Dependency& d : list) {
+    const Cuts::Verdict verdict = optimist_->cuts().verdict(d);
+    if (verdict == Cuts::Verdict::lost) return refuse(from), false;
+    if (verdict == Cuts::Verdict::unknown) return from.in.feeding = from.in.behind = true, false;
+  }
+  from.in.depends.on_dependencies(from.in.taken, list);
+  return true;
+}
+
+// Nothing more is taken of this incarnation of the peer, by whatever way it comes: the next one sends again what it sent.
+void EngineImpl::refuse(Peer& from) {
+  Incoming& in = from.in;
+  in.refused_below = from.incarnation.value + 1;
+  in.feeding = true;
+  in.waiting.clear();
+  in.reader.reset();
+  cancel_question(from);
+}
+
+// ---- cuts
+
+// With each new cut, before anything else is looked at.
+void EngineImpl::look_at_cuts() {
+  const std::uint64_t total = agent->cut_total();
+  if (total == cuts_seen_) return;
+  cuts_seen_ = total;
+  load_cuts(optimist_->cuts());
+  for (auto& p : peers) {
+    if (auto first = p->in.depends.first_lost(optimist_->cuts())) take_out(*p, *first);
+  }
+  if (!optimist_->look()) end_as_orphan();
+}
+
+// The rank has just recorded a dependency. What is queued is looked at later.
+void EngineImpl::look_whether_orphan() {
+  CutTable cuts;
+  load_cuts(cuts);
+  for (const Dependency& d : optimist_->vector().entries()) {
+    if (cuts.verdict(d) == Cuts::Verdict::lost) end_as_orphan();
+  }
+}
+
+// Messages of the peer from this one on, which nobody has seen, are as if they had never come.
+void EngineImpl::take_out(Peer& from, std::uint64_t first) {
+#ifdef HOLDFAST_MUTATE_KEEP_ORPHANS
+  return;
+#endif
+  refuse(from);
+  from.in.depends.forget_from(first);
+  contexts.each([&](Context, ContextState& state) { take_out(from, first, state); });
+}
+
+void EngineImpl::take_out(Peer& from, std::uint64_t first, ContextState& state) {
+  ContextPeer& arrivals = state.peer(from.rank);
+  auto is_orphan = [&](const Message& m) { return m.source == from.rank && m.taken >= first; };
+  auto forget = [&](Message& m) {
+#ifndef HOLDFAST_MUTATE_COUNT_NOT_BACK
+    arrivals.arrivals.forget(Sequence{m.header.sequence});
+#endif
+    drop(m);
+  };
+  auto& unexpected = state.matcher.unexpected();
+  for (core::match::Arrived* m = unexpected.first(); m;) {
+    Message& message = static_cast<Message&>(*m);
+    m = unexpected.after(*m);
+    if (!is_orphan(message)) continue;
+    unexpected.remove(message);
+    forget(message);
+  }
+  auto& numbered = arrivals.numbered_arrived;
+  for (Message* m = numbered.first(); m;) {
+    Message& message = *m;
+    m = numbered.after(*m);
+    if (!is_orphan(message)) continue;
+    numbered.remove(message);
+    forget(message);
+  }
+  std::erase_if(arrivals.early, [&](const auto& early) {
+    if (!is_orphan(*early.second)) return false;
+    drop(*early.second);
+    return true;
+  });
+}
+
+// The agent ends this process once it has seen what this one has, and starts the rank from before.
+void EngineImpl::end_as_orphan() {
+  agent->tell(wire::BootstrapKind::orphaned);
+  while (!agent->closed()) {
+    pollfd look{agent->descriptor(), 0, 0};
+    ::poll(&look, 1, -1);
+  }
+  ::_exit(1);
+}
+
+}  // namespace hf::engine
