@@ -35,7 +35,7 @@ def parent_of(process):
 def lose_node_of_rank_0(options, case):
     """Runs one job; returns (exit code, output, errors)."""
     marker = f"NODE_GATE={os.getpid()}-{case}"
-    command = [options.build / "bin/holdfast", "run", "-n", 4, "--nodes", 4, "--spares", 1, "--eager-limit", "64K", options.program, 300, 1000, "large",
+    command = [options.build / "bin/holdfast", "run", "-n", 4, "--nodes", 4, "--spares", 1, "--eager-limit", "64K", "--protocol", options.protocol, "-v", options.program, 300, 1000, "large",
                # Rank 1 is on the node of the holder: it may be told at once, with the events. Or nobody there is told anything.
                *([1] if case % 2 else [])]
     name, value = marker.split("=")
@@ -75,6 +75,7 @@ def main():
     parser.add_argument("--build", required=True, type=Path)
     parser.add_argument("--program", required=True)
     parser.add_argument("--cases", type=int, default=6)
+    parser.add_argument("--protocol", choices=("pessimist", "optimist"), default="pessimist")
     parser.add_argument("--expect", choices=("success", "failure"), default="success")
     options = parser.parse_args()
     for case in range(options.cases):

@@ -4,7 +4,7 @@ well, their ranks taken over by spares; with --partitions these are cut off inst
 that is shorter. Every run must print the same bytes as the undisturbed one.
 
     random_kills.py --build build [--cases 150] [--seed S] [--only I] [--timeout 60] [--minutes M] [--program NAME]
-                    [--log FILE] [--lose-nodes | --partitions]
+                    [--log FILE] [--lose-nodes | --partitions] [--protocol optimist]
 
 The seed is fresh and printed; with --seed the same cases are drawn again, with --only I case I alone. Exit code 1 when a
 case failed; the command that repeats it is printed.
@@ -133,10 +133,13 @@ class Suite:
         key = (case.program, case.ranks, case.nodes, case.losses, case.large, case.eager)
         if key not in self.references:
             outcome = jobs.run(self.build, case.ranks, self.programs[case.program], nodes=case.nodes,
-                               options=ways(case), timeout_s=self.options.timeout)
+                               options=self.words(case), timeout_s=self.options.timeout)
             problem = jobs.complaint(outcome, outcome.stdout) or (None if outcome.stdout else "printed nothing")
             self.references[key] = (outcome, problem)
         return self.references[key]
+
+    def words(self, case):
+        return ways(case) + ["--protocol", self.options.protocol]
 
     def run_case(self, case):
         reference, problem = self.reference(case)
@@ -144,7 +147,7 @@ class Suite:
             return self.failed(case, reference, "undisturbed run: " + problem)
         span_s = max(0.05, reference.seconds - self.startup())
         outcome = jobs.run(self.build, case.ranks, self.programs[case.program], nodes=case.nodes,
-                           inject=injections(case, span_s), options=ways(case),
+                           inject=injections(case, span_s), options=self.words(case),
                            timeout_s=self.options.timeout)
         self.kills_asked += case.kills
         self.kills_done += outcome.kills
@@ -159,6 +162,7 @@ class Suite:
     def failed(self, case, outcome, problem):
         again = f"{sys.executable} {os.path.relpath(__file__)} --build {self.options.build} --seed {self.options.seed} --only {case.number}"
         again += f" --program {self.options.program}" if self.options.program else ""
+        again += f" --protocol {self.options.protocol}" if self.options.protocol != "pessimist" else ""
         again += " --lose-nodes" if self.options.lose_nodes else " --partitions" if self.options.partitions else ""
         self.say(f"FAILED case {case.number}: {case.program}, {case.ranks} ranks, {case.nodes} node(s), {case.kills} kill(s), {case.losses} lost node(s): {problem}")
         self.say(f"  repeat:  {again}")
@@ -233,6 +237,7 @@ def main():
     parser.add_argument("--log", default=None)
     parser.add_argument("--lose-nodes", action="store_true", help="4 nodes, of which 1 or 2 are lost")
     parser.add_argument("--partitions", action="store_true", help="4 nodes, of which 1 or 2 are cut off for longer than --node-timeout")
+    parser.add_argument("--protocol", choices=("pessimist", "optimist"), default="pessimist")
     options = parser.parse_args()
     if options.seed is None:
         options.seed = secrets.randbelow(1 << 31)
