@@ -5,6 +5,11 @@
 
 namespace hf::core::event_logger {
 
+void keep(Found& found, std::uint64_t kept) {
+  found.promised = std::min(found.promised, kept);
+  if (kept < found.bytes.size()) found.bytes.resize(kept);
+}
+
 void take(Found& best, Found found) {
 #ifndef HOLDFAST_MUTATE_BEGINNING_COUNTS
   found.whole = found.bytes.size() >= found.promised;

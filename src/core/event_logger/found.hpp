@@ -16,6 +16,9 @@ struct Found {
   bool whole = false;  // as much as was promised where it was found
 };
 
+// Under optimist, before take(): of the stream of `found.term` only so much is still part of the rank's (vprotocol::Cuts::kept).
+void keep(Found& found, std::uint64_t kept);
+
 // `best`: of all agents asked before; its `promised` and `last_failed` are the highest of all.
 //
 // The newest hosting's stream counts, of these the longest. But one that does not reach as far as that hosting had promised when it began

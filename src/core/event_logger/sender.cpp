@@ -23,6 +23,19 @@ void Sender::on_published(Rank rank, const Extent& extent) {
   if (alone_) raise(r.promised, r.published);
 }
 
+void Sender::roll_back(Rank rank, Term term, std::uint64_t cut) {
+  PerRank& r = ranks_.at(rank);
+  in_flight_ -= r.sent.end - r.stable.end;
+  r.term = term;
+  r.published.end = std::min(r.published.end, cut);
+  r.promised.end = std::min(r.promised.end, cut);
+  r.carried.end = std::min(r.carried.end, cut);
+  r.sent = r.stable = {};
+  r.asked = r.known = false;
+  if (alone_) raise(r.promised, r.published);
+  told_held_ = false;
+}
+
 void Sender::on_connected(Generation generation) {
   on_disconnected();
   connected_ = true;
@@ -79,6 +92,7 @@ bool Sender::poll_append(Append& append) {
 
 bool Sender::on_stable(Rank rank, Term term, const Extent& extent) {
   auto at = ranks_.find(rank);
+  if (at != ranks_.end() && term < at->second.term) return true;
   if (at == ranks_.end() || at->second.term != term || !at->second.asked) return false;
   PerRank& r = at->second;
   if (!r.known) {

@@ -35,6 +35,20 @@ Store::Verdict Store::on_append(Rank rank, Term term, std::uint64_t position, st
   return Verdict::taken;
 }
 
+void Store::on_cut(Rank rank, Term term, std::uint64_t kept) {
+  auto at = streams_.find(rank);
+  if (at == streams_.end() || term < at->second.fence || term <= at->second.term) return;
+  Stream& stream = at->second;
+  stream.fence = stream.term = term;
+#ifndef HOLDFAST_MUTATE_HOLDER_NOT_CUT
+  if (kept < stream.bytes.size()) {
+    bytes_ -= stream.bytes.size() - kept;
+    stream.bytes.resize(kept);
+  }
+#endif
+  stream.promised = std::min(stream.promised, kept);
+}
+
 void Store::on_carried(Rank rank, Term term, std::uint64_t position, TestClock last_failed, Bytes bytes) {
   auto at = streams_.find(rank);
   if (at == streams_.end() || at->second.term != term || term < at->second.fence) return;

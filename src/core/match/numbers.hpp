@@ -29,6 +29,15 @@ class Arrivals {
     }
     return Verdict::take;
   }
+  // One that had arrived was taken away before anybody saw it (docs/optimist.md, Cuts): it will come again.
+  void forget(Sequence number) {
+#ifndef HOLDFAST_MUTATE_COUNT_STAYS
+    above_.erase(number.value);
+    if (number.value >= below_) return;
+    for (std::uint64_t other = number.value + 1; other < below_; ++other) above_.insert(other);
+    below_ = number.value;
+#endif
+  }
   // Whether this is the one that either would take next, with no other before it.
   bool is_next(Sequence number) const { return !is_old(number) && number.value == below_; }
   std::uint64_t below() const { return below_; }
