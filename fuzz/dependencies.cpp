@@ -1,4 +1,5 @@
-// What ranks say that their messages depend on, and the cuts that agents tell: taken whole, or refused; and what is made of any numbers in them.
+// What ranks say that their messages depend on, and the cuts that agents tell: taken whole, or refused; and what is made of any numbers
+// in them.
 #include "base/check.hpp"
 #include "core/vprotocol/optimist.hpp"
 #include "fuzz.hpp"

@@ -115,7 +115,7 @@ Result<> Agent::roll_back(LocalRank& rank, const RollBack& to) {
 
 // ---- taking ranks over
 
-void Agent::trim(Rank rank, EventKeeper::Found& found) { core::event_logger::cut(found, cuts_.of(rank).kept(found.term)); }
+void Agent::trim(Rank rank, EventKeeper::Found& found) { core::event_logger::keep(found, cuts_.of(rank).kept(found.term)); }
 
 // Of ranks that are taken over together each one's beginning may be what another one's lacks.
 void Agent::cut_found(std::map<Rank, EventKeeper::Found>& found) {
@@ -130,7 +130,7 @@ void Agent::cut_found(std::map<Rank, EventKeeper::Found>& found) {
     for (auto& [rank, of] : found) {
       const auto lost = core::vprotocol::first_lost(of.bytes, cuts);
       if (!lost) continue;
-      core::event_logger::cut(of, *lost);
+      core::event_logger::keep(of, *lost);
       again = true;
     }
   }

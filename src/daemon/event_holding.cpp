@@ -40,8 +40,7 @@ void EventKeeper::on_guest_frame(const GuestPtr& guest, ControlKind kind, Bytes 
   } else if (EventsName name; kind == ControlKind::events_open && read_struct(payload, name) && name.rank >= 0) {
     on_open(*guest, name);
   } else if (EventsCut cut; kind == ControlKind::events_cut && optimist_ && read_struct(payload, cut) && cut.rank >= 0) {
-    const bool taken = store_.on_cut(Rank{cut.rank}, Term{cut.term}, cut.position);
-    if (!taken) guest->channel->send(ControlKind::events_refused, EventsName{cut.rank, cut.term});
+    store_.on_cut(Rank{cut.rank}, Term{cut.term}, cut.position);  // the first append of that term is refused where this was
   } else if (kind == ControlKind::events_known && optimist_) {
     learn(payload, guest.get());
   }

@@ -5,6 +5,12 @@
 
 namespace hf::core::event_logger {
 
+void keep(Found& found, std::uint64_t kept) {
+  if (kept < std::max<std::uint64_t>(found.promised, found.bytes.size())) found.last_failed = {};  // the failed tests before it are events
+  found.promised = std::min(found.promised, kept);
+  if (kept < found.bytes.size()) found.bytes.resize(kept);
+}
+
 void take(Found& best, Found found) {
 #ifndef HOLDFAST_MUTATE_BEGINNING_COUNTS
   found.whole = found.bytes.size() >= found.promised;
@@ -15,13 +21,6 @@ void take(Found& best, Found found) {
   if (merit(found) > merit(best)) best = std::move(found);
   best.promised = promised;
   best.last_failed = last_failed;
-}
-
-void cut(Found& found, std::uint64_t position) {
-  if (found.bytes.size() <= position && found.promised <= position) return;
-  if (found.bytes.size() > position) found.bytes.resize(position);
-  found.promised = std::min(found.promised, position);
-  found.last_failed = {};  // the failed tests before the cut are events
 }
 
 bool suffices(const Found& best, Term next, bool all_places) {

@@ -16,14 +16,14 @@ struct Found {
   bool whole = false;  // as much as was promised where it was found
 };
 
+// Under optimist, before take(): of the stream of `found.term` only so much is still part of the rank's (vprotocol::Cuts::kept).
+void keep(Found& found, std::uint64_t kept);
+
 // `best`: of all agents asked before; its `promised` and `last_failed` are the highest of all.
 //
 // The newest hosting's stream counts, of these the longest. But one that does not reach as far as that hosting had promised when it began
 // is the beginning of a copy: nothing behind the promise was stable there, so an older hosting's stream that reaches so far is the same.
 void take(Found& best, Found found);
-
-// Everybody was told that later hostings began there (docs/optimist.md): what is behind is nobody's, promised or not.
-void cut(Found& found, std::uint64_t position);
 
 // Nothing that was told to be stable is missing in it, for a hosting under the term `next`. `all_places`: whoever may have had events was
 // asked. Otherwise what the hosting before wrote may have been stable where it was lost.

@@ -60,5 +60,18 @@ TEST(Found, WhatMayBeMissingDoesNotSuffice) {
   EXPECT_TRUE(suffices(found(1, 848, 900), Term{2}, false));
 }
 
+// Under optimist a copy of an older term has what was cut.
+TEST(Found, WhatWasCutIsNeitherPromisedNorThere) {
+  Found older = found(0, 100, 100);
+  keep(older, 48);
+  const Found best = best_of(older, found(1, 48, 48));
+  EXPECT_EQ(best.promised, 48u);
+  EXPECT_EQ(best.term, Term{1});
+  Found short_one = found(0, 100, 32);
+  keep(short_one, 48);
+  EXPECT_EQ(short_one.bytes.size(), 32u);
+  EXPECT_EQ(short_one.promised, 48u) << "16 are missing";
+}
+
 }  // namespace
 }  // namespace hf::core::event_logger

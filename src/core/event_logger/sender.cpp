@@ -17,17 +17,24 @@ void Sender::add(Rank rank, Term term, const Extent& promised) {
   told_held_ = false;
 }
 
-void Sender::roll_back(Rank rank, Term term, std::uint64_t position) {
-  PerRank& r = ranks_.at(rank);
-  in_flight_ -= r.sent.end - r.stable.end;
-  r = {.term = term, .promised = {std::min(r.promised.end, position), {}}};
-  told_held_ = false;
-}
-
 void Sender::on_published(Rank rank, const Extent& extent) {
   PerRank& r = ranks_.at(rank);
   raise(r.published, extent);
   if (alone_) raise(r.promised, r.published);
+}
+
+void Sender::roll_back(Rank rank, Term term, std::uint64_t cut) {
+  PerRank& r = ranks_.at(rank);
+  in_flight_ -= r.sent.end - r.stable.end;
+  r.term = term;
+  // The failed tests before the cut are events.
+  r.published = {std::min(r.published.end, cut), {}};
+  r.promised = {std::min(r.promised.end, cut), {}};
+  r.carried.end = std::min(r.carried.end, cut);
+  r.sent = r.stable = {};
+  r.asked = r.known = false;
+  if (alone_) raise(r.promised, r.published);
+  told_held_ = false;
 }
 
 void Sender::on_connected(Generation generation) {

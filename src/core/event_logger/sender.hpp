@@ -23,9 +23,9 @@ class Sender {
   };
   // A rank hosted here from now on. `promised`: what an earlier hosting may have told to be stable.
   void add(Rank rank, Term term, const Extent& promised);
-  // The rank's hosting goes on under a newer term with its events up to there: what was behind is nobody's (docs/optimist.md).
-  void roll_back(Rank rank, Term term, std::uint64_t position);
   void on_published(Rank rank, const Extent& extent);
+  // Under optimist: the rank's stream ends at `cut`, and goes on under a new term. The holder is asked again.
+  void roll_back(Rank rank, Term term, std::uint64_t cut);
   // What the holder of this connection has is asked first: an empty append at position 0.
   void on_connected(Generation generation);
   void on_disconnected();
@@ -42,10 +42,10 @@ class Sender {
     TestClock last_failed{};
   };
   bool poll_append(Append& append);
-  // False: this was not asked, or is more than was sent. Of an older term: it was under way when the rank was rolled back.
+  // False: this was not asked, or is more than was sent. Of a term before roll_back(): it says nothing.
   bool on_stable(Rank rank, Term term, const Extent& extent);
 
-  // Never goes back: what a rank was once told stays true for its gate.
+  // Never goes back but by roll_back(): what a rank was once told stays true for its gate.
   const Extent& stable(Rank rank) const { return ranks_.at(rank).promised; }
   // True once for each connection: its holder has all that was ever told to be stable, or was carried to an earlier one.
   bool poll_held(Generation& generation);

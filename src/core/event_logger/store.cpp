@@ -35,6 +35,21 @@ Store::Verdict Store::on_append(Rank rank, Term term, std::uint64_t position, st
   return Verdict::taken;
 }
 
+void Store::on_cut(Rank rank, Term term, std::uint64_t kept) {
+  auto at = streams_.find(rank);
+  if (at == streams_.end() || term < at->second.fence || term <= at->second.term) return;
+  Stream& stream = at->second;
+  stream.fence = stream.term = term;
+#ifndef HOLDFAST_MUTATE_HOLDER_NOT_CUT
+  if (kept < stream.bytes.size()) {
+    bytes_ -= stream.bytes.size() - kept;
+    stream.bytes.resize(kept);
+  }
+#endif
+  stream.promised = std::min(stream.promised, kept);
+  stream.last_failed = {};  // the failed tests before the cut are events
+}
+
 void Store::on_carried(Rank rank, Term term, std::uint64_t position, TestClock last_failed, Bytes bytes) {
   auto at = streams_.find(rank);
   if (at == streams_.end() || at->second.term != term || term < at->second.fence) return;
@@ -51,23 +66,6 @@ void Store::on_carried(Rank rank, Term term, std::uint64_t position, TestClock l
   stream.bytes.insert(stream.bytes.end(), behind.begin(), behind.end());
   bytes_ += behind.size();
 #endif
-}
-
-bool Store::on_cut(Rank rank, Term term, std::uint64_t position) {
-  Stream& stream = streams_.try_emplace(rank).first->second;
-  if (term < stream.fence) return false;
-  if (stream.known && term == stream.term) return true;  // said again on a new connection
-#ifndef HOLDFAST_MUTATE_HOLDER_NOT_CUT
-  if (position < stream.bytes.size()) {
-    bytes_ -= stream.bytes.size() - position;
-    stream.bytes.resize(position);
-  }
-  stream.promised = std::min(stream.promised, position);
-  stream.last_failed = {};  // the failed tests before the cut are events
-#endif
-  stream.fence = stream.term = term;
-  stream.known = true;
-  return true;
 }
 
 Term Store::term(Rank rank) const {

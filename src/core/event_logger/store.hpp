@@ -26,13 +26,14 @@ class Store {
   // `promised`: how far the sender has told its rank that events are stable, by an earlier holder perhaps.
   Verdict on_append(Rank rank, Term term, std::uint64_t position, std::uint64_t promised, TestClock last_failed, Bytes bytes);
 
+  // Under optimist, before the first append under `term`: the rank goes on with what stands before `kept` of what is here, which is of an
+  // older term (vprotocol::Cuts::kept). Without it a newer term begins with nothing.
+  void on_cut(Rank rank, Term term, std::uint64_t kept);
+
   // What ranks of this node were given with messages, of the hosting that appended last: adds what is missing behind the end. Before
   // on_open(), pieces in order of their positions.
   void on_carried(Rank rank, Term term, std::uint64_t position, TestClock last_failed, Bytes bytes);
   Term term(Rank rank) const;  // of the hosting that appended last
-
-  // The rank's hosting goes on under a newer term without what stands behind `position` (docs/optimist.md). False: a newer term exists.
-  bool on_cut(Rank rank, Term term, std::uint64_t position);
 
   struct Content {
     bool refused = false;

@@ -242,6 +242,62 @@ TEST(EventLogger, WhatIsForgottenStaysFencedAndIsUnknown) {
   EXPECT_EQ(store.on_append(Rank{0}, Term{2}, 0, 0, {}, bytes), Store::Verdict::taken);
 }
 
+// Under optimist (docs/optimist.md, Cuts).
+TEST(EventLogger, ACutStreamGoesOnUnderItsNewTerm) {
+  Store store(1024);
+  std::vector<std::byte> old(48, std::byte{1}), now(16, std::byte{2});
+  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, 0, 48, {}, old), Store::Verdict::taken);
+  store.on_cut(Rank{0}, Term{1}, 32);
+  EXPECT_EQ(store.end(Rank{0}), 32u);
+  EXPECT_EQ(store.bytes(), 32u);
+  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, 32, 0, {}, now), Store::Verdict::refused) << "of the orphan";
+  EXPECT_EQ(store.on_append(Rank{0}, Term{1}, 0, 0, {}, {}), Store::Verdict::taken);
+  EXPECT_EQ(store.end(Rank{0}), 32u) << "what was kept is not asked for again";
+  store.on_cut(Rank{0}, Term{1}, 0);
+  EXPECT_EQ(store.end(Rank{0}), 32u) << "a cut of its own term says nothing of it";
+  EXPECT_EQ(store.on_append(Rank{0}, Term{1}, 32, 32, {}, now), Store::Verdict::taken);
+  Store::Content content = store.on_open(Rank{0}, Term{2});
+  EXPECT_EQ(content.bytes.size(), 48u);
+  EXPECT_EQ(content.promised, 32u) << "nobody misses what was cut";
+  EXPECT_EQ(content.term, Term{1});
+  store.on_cut(Rank{0}, Term{1}, 0);
+  EXPECT_EQ(store.end(Rank{0}), 48u) << "fenced";
+  store.on_cut(Rank{1}, Term{1}, 16);
+  EXPECT_EQ(store.end(Rank{1}), 0u);
+}
+
+TEST(EventLogger, ARankThatIsRolledBackAsksAgainWhatIsHeld) {
+  Sender sender(64);
+  Store store(1024);
+  std::vector<std::byte> stream(96);
+  auto exchange = [&](std::uint64_t kept) {
+    for (Sender::Append a; sender.poll_append(a);) {
+      store.on_cut(a.rank, a.term, kept);
+      const Bytes bytes = Bytes(stream).subspan(a.position, a.end - a.position);
+      ASSERT_EQ(store.on_append(a.rank, a.term, a.position, a.promised, a.last_failed, bytes), Store::Verdict::taken);
+      ASSERT_TRUE(sender.on_stable(a.rank, a.term, {store.end(a.rank), {}}));
+    }
+  };
+  sender.add(Rank{0}, Term{0}, {});
+  sender.on_connected(Generation{1});
+  sender.on_published(Rank{0}, {64, {}});
+  exchange(0);
+  EXPECT_EQ(sender.stable(Rank{0}).end, 64u);
+  sender.on_published(Rank{0}, {80, {}});
+  Sender::Append on_its_way;
+  ASSERT_TRUE(sender.poll_append(on_its_way));
+  sender.roll_back(Rank{0}, Term{1}, 48);
+  EXPECT_EQ(sender.stable(Rank{0}).end, 48u) << "of the rest it is not told any more";
+  EXPECT_TRUE(sender.on_stable(Rank{0}, Term{0}, {80, {}})) << "the answer to what was on its way";
+  EXPECT_EQ(sender.stable(Rank{0}).end, 48u);
+  sender.on_published(Rank{0}, {96, {}});
+  exchange(48);
+  EXPECT_EQ(sender.stable(Rank{0}).end, 96u);
+  EXPECT_EQ(store.end(Rank{0}), 96u);
+  Generation held;
+  EXPECT_TRUE(sender.poll_held(held));
+}
+
 TEST(EventLogger, TheBoundIsOfAllStreamsTogether) {
   Store store(32);
   std::vector<std::byte> bytes(24);

@@ -29,11 +29,14 @@ class Arrivals {
     }
     return Verdict::take;
   }
-  // The message of that number is taken away, and will come again (docs/optimist.md). Where they are taken in order those behind it are too.
+  // One that had arrived was taken away before anybody saw it (docs/optimist.md, Cuts): it will come again.
   void forget(Sequence number) {
-    if (number.value >= below_) return void(above_.erase(number.value));
-    for (std::uint64_t n = number.value + 1; n < below_; ++n) above_.insert(n);
+#ifndef HOLDFAST_MUTATE_COUNT_STAYS
+    above_.erase(number.value);
+    if (number.value >= below_) return;
+    for (std::uint64_t other = number.value + 1; other < below_; ++other) above_.insert(other);
     below_ = number.value;
+#endif
   }
   // Whether this is the one that either would take next, with no other before it.
   bool is_next(Sequence number) const { return !is_old(number) && number.value == below_; }

@@ -86,5 +86,23 @@ TEST(Arrivals, EarlyOnesOfferedAgainAreDeliveredInOrderOnce) {
   }
 }
 
+// Messages of an orphan are taken away, and come again.
+TEST(Arrivals, WhatIsForgottenIsTakenAgain) {
+  Arrivals in_order;
+  for (std::uint64_t n = 0; n < 5; ++n) in_order.in_order(Sequence{n});
+  for (std::uint64_t n : {2, 3, 4}) in_order.forget(Sequence{n});
+  EXPECT_EQ(in_order.below(), 2u);
+  EXPECT_EQ(in_order.in_order(Sequence{1}), Verdict::duplicate);
+  EXPECT_EQ(in_order.in_order(Sequence{3}), Verdict::early);
+  for (std::uint64_t n : {2, 3, 4}) EXPECT_EQ(in_order.in_order(Sequence{n}), Verdict::take);
+  Arrivals by_number;
+  for (std::uint64_t n : {0, 1, 2, 3, 7}) by_number.by_number(Sequence{n});
+  by_number.forget(Sequence{1});
+  by_number.forget(Sequence{7});
+  for (std::uint64_t n : {0, 2, 3}) EXPECT_EQ(by_number.by_number(Sequence{n}), Verdict::duplicate);
+  for (std::uint64_t n : {7, 1, 4}) EXPECT_EQ(by_number.by_number(Sequence{n}), Verdict::take);
+  EXPECT_EQ(by_number.below(), 5u);
+}
+
 }  // namespace
 }  // namespace hf::core::match

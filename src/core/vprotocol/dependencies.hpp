@@ -35,8 +35,8 @@ bool decode_dependencies(Bytes bytes, int rank_count, std::vector<Dependency>& o
 EventHead record_of(const Dependency& dependency);
 Dependency dependency_of(const EventHead& record);
 
-// For each rank the last event that this one's state depends on. Whoever sends says what changed since the last message to the same receiver
-// (Singhal and Kshemkalyani); an entry whose event is known to be stable is left out.
+// For each rank the last event that this one's state depends on. Whoever sends says what changed since the last message to the same
+// receiver (Singhal and Kshemkalyani); an entry whose event is known to be stable is left out.
 class DependencyVector {
  public:
   explicit DependencyVector(Rank self) : self_(self) {}

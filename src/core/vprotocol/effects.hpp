@@ -1,5 +1,6 @@
-// What leaves the job, or lets a rank go on for good: output, the end of a rank, acknowledgements of synchronous messages. Under optimist each waits
-// until all that the rank depended on when it was made is stable (docs/optimist.md; design rule 3). Pure. Named by tokens of the caller.
+// What leaves the job, or says that something will not be taken back: output, the end of a rank, acknowledgements of synchronous
+// messages. Under optimist each waits until all that the rank depended on when it was made is stable (docs/optimist.md; design rule 3).
+// Pure. Named by tokens of the caller.
 #pragma once
 #include <cstdint>
 #include <deque>

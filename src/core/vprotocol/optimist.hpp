@@ -1,14 +1,15 @@
-// Optimistic message logging (O2P), the policy of one rank (paper 000, III.B and IV.B; docs/optimist.md): messages do not wait, they say what they
-// depend on; what leaves the job waits. What is a determinant, and its replay, are as under pessimist (pessimist.hpp), which writes the events.
-// Pure.
+// Optimistic message logging (O2P), the policy of one rank (paper 000, III.B and IV.B; docs/optimist.md): messages do not wait, they
+// say what they depend on; what leaves the job waits. What is a determinant, and its replay, are as under pessimist (pessimist.hpp),
+// which writes the events. Pure.
 //
-// Order for the engine, with `events` the Pessimist of the rank, in its mode record_failed_tests():
+// Order for the engine, `events` being the Pessimist of the rank, in its mode record_failed_tests():
 // - begin() with the stream of the predecessors, before the program's first call.
-// - Whenever the board has changed, before anything else: cuts() and stable(), then look(). False: the rank is an orphan; it asks its agent to
-//   be looked at and does nothing more. Then what peers' messages depend on: IncomingDependencies::first_lost().
-// - Before the program may see a message: on_seen(), then on_match() of `events`, then store its bytes, on_stored(), and look at the board
+// - Whenever the board has changed, before anything else: cuts() and stable(), then look(). False: the rank is an orphan; it asks its
+//   agent to be looked at and does nothing more. Then what peers' messages depend on: IncomingDependencies::first_lost().
+// - Nothing is noted with on_dependencies() that cuts() calls unknown: the frame waits until the board knows of it.
+// - Before the program may see a message: on_seen(), then on_match() of `events`; store its bytes, on_stored(), and look at the board
 //   once more before the program goes on.
-// - Before a message leaves: events.close_failed_run(), store, on_stored(); then, if vector().changed_for(), a frame of dependencies before it.
+// - Before a message leaves: events.close_failed_run(), store, on_stored(); if vector().changed_for(), a frame of dependencies before it.
 // - For what leaves the job: the same, then offer(); later poll_released().
 #pragma once
 #include <cstdint>
@@ -29,8 +30,8 @@ class Optimist {
   bool look() { return is_orphan_ = is_orphan_ || !vector_.look(cuts_, stable_), !is_orphan_; }
   bool is_orphan() const { return is_orphan_; }
 
-  // The rank is hosted under `term`, and its stream is this so far. What stands in it is what the state depends on, from the start of the replay
-  // on: more than it may be, never less.
+  // The rank is hosted under `term`, and its stream is this so far. What stands in it is what the state depends on, from the start of
+  // the replay on: more than it may be, never less.
   void begin(Term term, Bytes stream);
 
   // Message n of this peer is matched, found by a probe or tested: what it depends on and this rank did not is recorded. In a replay too: a
