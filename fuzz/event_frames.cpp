@@ -27,6 +27,13 @@ struct Owner : daemon::EventKeeper::Owner {
   void on_carriable(int) override {}
   Extent carried(Rank) override { return {}; }
   std::vector<segment::CarriedEvents::Piece> fence(Rank, Term, Term) override { return {}; }
+  bool on_known(Rank rank, Term term, std::uint64_t position) override {
+    return rank.value >= 0 && rank.value < ranks && term.value <= UINT16_MAX && position >> wire::board_position_bits == 0;
+  }
+  void trim(Rank rank, core::event_logger::Found& found) override {
+    HF_CHECK(rank.value < ranks);
+    core::event_logger::keep(found, 48);
+  }
 };
 
 struct Frame {
@@ -61,7 +68,7 @@ Octets sample(Random& random) {
   auto small = [&](std::uint64_t below) { return static_cast<std::uint32_t>(random() % below); };
   for (std::uint64_t n = random() % 10; n > 0; --n) {
     const auto rank = static_cast<std::int32_t>(small(ranks));
-    switch (random() % 6) {
+    switch (random() % 8) {
       case 0: put(out, ControlKind::events_append, daemon::EventsAppend{rank, small(3), small(65), small(65), small(4)}, small(64)); break;
       case 1: put(out, ControlKind::events_open, daemon::EventsName{rank, small(4)}); break;
       case 2: put(out, ControlKind::events_stable, daemon::EventsStable{rank, 0, small(65), small(4)}); break;
@@ -70,6 +77,8 @@ Octets sample(Random& random) {
         put(out, ControlKind::events_content, daemon::EventsContent{rank, 1, 0, 1, small(65), 0, 0, total}, total);
         break;
       }
+      case 5: put(out, ControlKind::events_cut, daemon::EventsCut{rank, small(4), small(65)}); break;
+      case 6: put(out, ControlKind::events_known, daemon::EventsKnown{rank, small(3), small(65)}); break;
       case 4: put(out, ControlKind::events_refused, daemon::EventsName{rank, small(4)}); break;
       default: put(out, ControlKind::events_full, std::uint8_t{});
     }
@@ -77,7 +86,7 @@ Octets sample(Random& random) {
   return out;
 }
 
-void take(Bytes input) {
+void take(Bytes input, bool optimist) {
   const std::vector<Frame> frames = frames_of(input);
   const std::uint32_t loopback = os::loopback_address();
   const daemon::JobKey key{};
@@ -97,7 +106,7 @@ void take(Bytes input) {
       [] { HF_CHECK(false); });
   HF_CHECK(door.open(loopback));
   Owner owner;
-  daemon::EventKeeper keeper(loop, key, NodeId(0), memory_bytes, owner);
+  daemon::EventKeeper keeper(loop, key, NodeId(0), memory_bytes, optimist, owner);
   daemon::ControlDoor own_door(
       loop, key, [&](const daemon::Visitor& visitor, daemon::ChannelPtr channel) { keeper.on_guest(visitor.node.value, std::move(channel)); },
       [] { HF_CHECK(false); });
@@ -111,6 +120,10 @@ void take(Bytes input) {
                              {[&] { say_all(visit.channel()); }, [](ControlKind, Bytes) {}, [] {}});
   loop.at(os::later(os::now(), 2 * os::millisecond_ns), [&] { loop.stop(); });
   loop.run();
+}
+
+void take(Bytes input) {
+  for (bool optimist : {false, true}) take(input, optimist);
 }
 
 }  // namespace hf::fuzz

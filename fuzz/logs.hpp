@@ -53,7 +53,7 @@ inline Octets log_sample(Random& random) {
                     position % segment::chunk_area_bytes;
     wire::FrameHeader header;
     std::memcpy(&header, at, sizeof(header));
-    header.kind = static_cast<wire::FrameKind>(1 + random() % 6);
+    header.kind = static_cast<wire::FrameKind>(1 + random() % 8);
     header.length = random() % 2 ? random() : 0 - random() % 1000;
     header.check = wire::fold(header);
     std::memcpy(at, &header, sizeof(header));

@@ -36,7 +36,7 @@ Octets sample(Random& random) {
   ByteWriter writer(out);
   for (std::uint64_t n = random() % 6; n > 0; --n) {
     wire::FrameHeader header;
-    header.kind = static_cast<wire::FrameKind>(1 + random() % 6);
+    header.kind = static_cast<wire::FrameKind>(1 + random() % 8);
     header.source = peer.value;
     header.length = random() % 3 ? random() % 200 : random() % 40'000;
     writer.put(header);

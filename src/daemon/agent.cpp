@@ -94,6 +94,9 @@ void Agent::on_message(ControlKind kind, Bytes payload) {
     case ControlKind::strike:
       if (Strike strike; read_struct(payload, strike)) on_strike(strike.pause_ns);
       return;
+    case ControlKind::hold_events:
+      if (HoldEvents hold; keeper_ && read_struct(payload, hold)) keeper_->hold_back(hold.for_ns);
+      return;
     case ControlKind::cut:
       return on_cut(payload);
     case ControlKind::adopt:

@@ -55,6 +55,8 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void on_leave();
   void event(EventKind kind, const LocalRank& rank, std::array<std::uint64_t, 4> values = {}, Bytes text = {});
   void event_failed(const LocalRank& rank, int exit_code, const std::string& text);
+  void rank_failed(LocalRank& rank, RankFailure failure);
+  void pass_unstable(LocalRank& rank, LocalRank::UnstableOutput output);
   void ring_all();
   LocalRank* local(int rank) const;
 

@@ -163,14 +163,14 @@ void Agent::on_told(int number, BootstrapKind kind, Bytes payload) {
     wire::AbortJob abort;
     if (!read_struct(payload, abort)) return;
     int code = abort.exit_code & 0xff;
-    event_failed(rank, code == 0 && abort.exit_code != 0 ? 1 : code,
-                 fmt::format("rank {} aborted the job with code {}: {}", number, abort.exit_code, one_line(payload)));
+    rank_failed(rank, {code == 0 && abort.exit_code != 0 ? 1 : code,
+                       fmt::format("rank {} aborted the job with code {}: {}", number, abort.exit_code, one_line(payload))});
   } else if (kind == BootstrapKind::diverged) {
     wire::Diverged diverged;
     if (!read_struct(payload, diverged)) return;
     std::string text = fmt::format("rank {}: replay differs from the log at MPI call {}: {}", number, diverged.call,
                                    one_line(payload));
-    if (diverged.fatal) return event_failed(rank, 1, text);
+    if (diverged.fatal) return rank_failed(rank, {1, text});
     event(EventKind::diverged, rank, {diverged.call}, bytes_of(text));
   } else if (kind == BootstrapKind::caught_up) {
     wire::CaughtUp at;

@@ -57,13 +57,13 @@ void Agent::look_at_streams() {
 // True: it is an orphan. One whose end was told depends on nothing that can be lost.
 bool Agent::look_at(LocalRank& rank) {
   if (!optimist() || ending_ || rank.rolled_to) return rank.rolled_to.has_value();
-  if (rank.state == State::over && !rank.exit_untold) return false;
+  if (rank.state == State::over && !rank.exit_untold && !rank.failure_untold) return false;
   const auto events = events_of(rank, 0);
   if (!events) return on_damaged(Rank{rank.rank}), false;
   const auto lost = core::vprotocol::first_lost(*events, cuts_);
   if (!lost) return false;
   rank.rolled_to = *lost;
-  rank.exit_untold = false;
+  rank.exit_untold = rank.failure_untold = false;
   const segment::ControlView control = segments_->control(rank.rank, rank.incarnation);
   event(EventKind::rolled_back, rank, {0, control ? segment::load_acquire(control.header().call) : 0});
   send_head(ControlKind::orphan, Orphan{rank.rank, rank.incarnation, rank.term, 0, *lost});

@@ -208,9 +208,9 @@ void Agent::judge(LocalRank& rank, int status) {
                                     "or let it find Holdfast's libmpi_abi.so.1",
                                     rank.rank, rank.foreign_library));
   }
-  if (code != 0) return event_failed(rank, code, fmt::format("rank {} exited with code {}", rank.rank, code));
+  if (code != 0) return rank_failed(rank, {code, fmt::format("rank {} exited with code {}", rank.rank, code)});
   if (joined && !rank.finalized) {
-    return event_failed(rank, 1, fmt::format("rank {} exited without calling MPI_Finalize", rank.rank));
+    return rank_failed(rank, {1, fmt::format("rank {} exited without calling MPI_Finalize", rank.rank)});
   }
   board_.set_state(rank.rank, rank.incarnation, wire::RankState::finished);
   ring_all();
@@ -226,7 +226,7 @@ void Agent::judge_signal(LocalRank& rank, int signal) {
   auto end = [&](const std::string& text) {
     over(rank);
     event(EventKind::died, rank, {static_cast<std::uint64_t>(signal), call});
-    event_failed(rank, 128 + signal, text);
+    rank_failed(rank, {128 + signal, text});
   };
   if (job_.protocol == wire::Protocol::none) {
     return end(fmt::format("rank {} was killed by {} (protocol none: nothing is recovered)", rank.rank, name));
@@ -328,7 +328,7 @@ void Agent::pass_output(LocalRank& rank, OutputStream stream, Bytes bytes) {
     const EventKeeper::Extent needs = written(Rank{rank.rank});
     auto depends = optimist() ? unstable_dependencies(rank) : std::vector<core::vprotocol::Dependency>();
     if (!rank.unstable_output.empty() || !depends.empty() || !keeper_->stable(Rank{rank.rank}).covers(needs)) {
-      rank.unstable_output.push_back({needs, std::move(depends), stream, {bytes.begin(), bytes.end()}});
+      rank.unstable_output.push_back({needs, std::move(depends), stream, {bytes.begin(), bytes.end()}, {}});
       return keeper_->look(Rank{rank.rank});
     }
   }
@@ -336,19 +336,33 @@ void Agent::pass_output(LocalRank& rank, OutputStream stream, Bytes bytes) {
   tell_exited(rank);
 }
 
+// What the rank has done ends the job. Under optimist, like its output, once it cannot be rolled back any more.
+void Agent::rank_failed(LocalRank& rank, RankFailure failure) {
+  if (!optimist() || ending_) return event_failed(rank, failure.exit_code, failure.text);
+  rank.failure_untold = true;
+  rank.unstable_output.push_back({written(Rank{rank.rank}), unstable_dependencies(rank), {}, {}, std::move(failure)});
+  keeper_->look(Rank{rank.rank});
+  pass_stable_output(rank);
+}
+
 void Agent::pass_stable_output(LocalRank& rank) {
   auto& waiting = rank.unstable_output;
   while (!waiting.empty() && may_leave(rank, waiting.front())) {
     LocalRank::UnstableOutput output = std::move(waiting.front());
     waiting.pop_front();
-    send_output(rank, output.stream, output.bytes);
+    pass_unstable(rank, std::move(output));
   }
   tell_exited(rank);
 }
 
+void Agent::pass_unstable(LocalRank& rank, LocalRank::UnstableOutput output) {
+  send_output(rank, output.stream, output.bytes);
+  if (output.failure) event_failed(rank, output.failure->exit_code, output.failure->text);
+}
+
 // The job ends, and nothing of it is repeated.
 void Agent::pass_all_output(LocalRank& rank) {
-  for (const auto& output : std::exchange(rank.unstable_output, {})) send_output(rank, output.stream, output.bytes);
+  for (auto& output : std::exchange(rank.unstable_output, {})) pass_unstable(rank, std::move(output));
   tell_exited(rank);
 }
 

@@ -60,6 +60,7 @@ enum class ControlKind : std::uint32_t {
   holder,  // Holder: where the agent's ranks' events are kept from now on
   adopt,   // Adopt, then its AdoptedRank, then the AgentAddress of those that may have their events: ranks of a lost agent
   strike,  // Strike: fault injection
+  hold_events,  // HoldEvents: fault injection
   cut,     // Cut, then u16 of every agent: fault injection
   forget_events,  // EventsName: the hosting before this term
   events_cut,     // EventsCut: news for all, before anything of that hosting. Also from who has the rank to its holder
@@ -99,6 +100,9 @@ struct Address {
 };
 struct Strike {
   std::int64_t pause_ns = 0;  // 0: SIGKILL to the agent and its ranks; else both are stopped for so long
+};
+struct HoldEvents {
+  std::int64_t for_ns = 0;  // what the agent's ranks determine is given to no other agent
 };
 // For this time no byte passes between agents with different numbers behind it; the head's is 0.
 struct Cut {

@@ -52,7 +52,9 @@ void EventKeeper::tell_known(ControlChannel& channel, std::uint64_t& told, const
 
 // A holder of this connection may have what a hosting before had sent.
 void EventKeeper::tell_cuts() {
-  for (const auto& [rank, cut] : cuts_) visit_.door->channel().send(ControlKind::events_cut, cut);
+  for (const auto& [rank, cuts] : cuts_) {
+    for (const EventsCut& cut : cuts) visit_.door->channel().send(ControlKind::events_cut, cut);
+  }
 }
 
 }  // namespace hf::daemon

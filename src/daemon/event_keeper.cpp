@@ -26,6 +26,7 @@ EventKeeper::EventKeeper(os::EventLoop& loop, const JobKey& key, NodeId self, st
 EventKeeper::~EventKeeper() {
   loop_.cancel(retry_);
   loop_.cancel(exchange_);
+  loop_.cancel(held_back_);
 }
 
 void EventKeeper::add_rank(Rank rank, Term term, const Extent& promised) {
@@ -42,8 +43,8 @@ void EventKeeper::roll_back(Rank rank, Term term, std::uint64_t position) {
   sender_.roll_back(rank, term, position);
   terms_[rank] = term;
   sender_.on_published(rank, owner_.written(rank));
-  cuts_[rank] = {rank.value, term.value, position};
-  if (visit_.door && visit_.door->open()) visit_.door->channel().send(ControlKind::events_cut, cuts_[rank]);
+  cuts_[rank].push_back({rank.value, term.value, position});
+  if (visit_.door && visit_.door->open()) visit_.door->channel().send(ControlKind::events_cut, cuts_[rank].back());
   tell(rank);
   pump();
 }
@@ -95,6 +96,14 @@ void EventKeeper::cut_off(std::set<int> agents) {
   auto fetch = fetch_;
   if (!fetch) return;
   for (auto& [agent, visit] : fetch->visits) visit->hold(cut_off_.contains(agent));
+}
+
+void EventKeeper::hold_back(std::int64_t for_ns) {
+  loop_.cancel(held_back_);
+  held_back_ = loop_.at(os::later(os::now(), for_ns), [this] {
+    held_back_ = 0;
+    pump();
+  });
 }
 
 void EventKeeper::drop(Visit& visit) {
@@ -193,7 +202,7 @@ void EventKeeper::look(Rank rank) {
 }
 
 void EventKeeper::pump() {
-  if (!visit_.door || !visit_.door->open()) return;
+  if (!visit_.door || !visit_.door->open() || held_back_ != 0) return;
   for (core::event_logger::Sender::Append append; sender_.poll_append(append);) {
     scratch_.resize(append.end - append.position);
     if (!owner_.read_events(append.rank, append.position, scratch_)) return owner_.on_damaged(append.rank);

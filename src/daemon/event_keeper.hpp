@@ -48,6 +48,7 @@ class EventKeeper {
   void on_guest(int agent, ChannelPtr channel);  // which has proved itself, for events
   // Fault injection: nothing is read from these agents or written to them; none: all are let go.
   void cut_off(std::set<int> agents);
+  void hold_back(std::int64_t for_ns);  // the ranks' events go to nobody
   void set_address(int agent, Address at) { agents_[agent] = at; }
 
   // ---- for the ranks of this agent
@@ -138,6 +139,7 @@ class EventKeeper {
   std::uint64_t visits_ = 0;
   std::vector<std::unique_ptr<ControlVisit>> old_visits_;  // destroyed outside their own handlers
   os::EventLoop::TimerId retry_ = 0;
+  os::EventLoop::TimerId held_back_ = 0;
   Instant lost_at_{};
   bool told_lost_ = false;
   bool carriable_ = false;
@@ -154,7 +156,7 @@ class EventKeeper {
   std::uint64_t news_ = 0;
   os::EventLoop::TimerId exchange_ = 0;
   Instant exchanged_at_{};
-  std::map<Rank, EventsCut> cuts_;  // of hostings here that began with a rollback
+  std::map<Rank, std::vector<EventsCut>> cuts_;  // of the rollbacks here, terms rising: a holder may have a copy from before all of them
   std::shared_ptr<Fetch> fetch_;
   std::vector<std::byte> scratch_;
 };

@@ -46,7 +46,7 @@ Head::Head(RunOptions options, HeadSeat seat, std::unique_ptr<Background> backgr
       kills_(loop_, job_.injections, job_.rank_count(),
              {[this](int rank) { agents_.send(agent_of(rank), ControlKind::kill_rank, RankOnly{rank}); },
               [this](int node) { return strike(node, 0); }, [this](int node, std::int64_t for_ns) { return strike(node, for_ns); },
-              [this] { return agents_with_ranks(); }, [this](const Injection& injection) { return partition(injection); },
+              [this](int node, std::int64_t for_ns) { return hold_events(node, for_ns); }, [this] { return agents_with_ranks(); }, [this](const Injection& injection) { return partition(injection); },
               [] { ::raise(SIGKILL); }}),
       watching_(loop_, job_, [this] { agents_.send_all_bytes(ControlKind::ask_sample, {}); }),
       logs_(static_cast<std::size_t>(job_.agent_count())),

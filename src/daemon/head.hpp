@@ -101,6 +101,7 @@ class Head {
   std::vector<int> ranks_at(int agent) const;
   std::vector<int> agents_with_ranks() const;
   bool strike(int agent, std::int64_t pause_ns);
+  bool hold_events(int agent, std::int64_t for_ns);
   bool usable(int agent) const {
     const AgentState& state = states_[static_cast<std::size_t>(agent)];
     return !state.gone && !state.unfit && !state.lost_early && agents_.is_alive(agent);

@@ -36,6 +36,12 @@ bool Head::strike(int agent, std::int64_t pause_ns) {
   return true;
 }
 
+bool Head::hold_events(int agent, std::int64_t for_ns) {
+  if (states_[static_cast<std::size_t>(agent)].gone) return false;
+  agents_.send(agent, ControlKind::hold_events, HoldEvents{for_ns});
+  return true;
+}
+
 // Fault injection. The agents cut and heal by themselves, this process what is its own: it is on side 0.
 bool Head::partition(const Injection& injection) {
   if (heal_ != 0) return false;

@@ -14,7 +14,7 @@ namespace {
 
 bool has_time(const Injection& injection) {
   const Kind kind = injection.kind;
-  return kind == Kind::at_time || kind == Kind::node || kind == Kind::pause || kind == Kind::partition || kind == Kind::head;
+  return kind == Kind::at_time || kind == Kind::node || kind == Kind::pause || kind == Kind::unshared || kind == Kind::partition || kind == Kind::head;
 }
 
 const char* why_not(Kind kind) {
@@ -63,6 +63,7 @@ bool KillPlan::carry_out(const Injection& injection) {
   if (injection.kind == Kind::head) handlers_.kill_head();
   if (injection.kind == Kind::node) return handlers_.kill_node(injection.node);
   if (injection.kind == Kind::pause) return handlers_.pause_node(injection.node, injection.for_ns);
+  if (injection.kind == Kind::unshared) return handlers_.hold_events(injection.node, injection.for_ns);
   if (injection.kind == Kind::partition) return handlers_.partition(injection);
   if (!running_[static_cast<std::size_t>(injection.rank)]) return false;
   handlers_.kill(injection.rank);

@@ -21,6 +21,12 @@
 
 namespace hf::daemon {
 
+// Why a rank ends the job.
+struct RankFailure {
+  int exit_code = 1;
+  std::string text;
+};
+
 struct LocalRank {
   LocalRank(int rank, int restarts_max) : rank(rank), crash_rule(restarts_max) {}
 
@@ -70,9 +76,10 @@ struct LocalRank {
     std::vector<core::vprotocol::Dependency> depends;  // protocol optimist: on what of other ranks, and was not stable then
     OutputStream stream{};
     std::vector<std::byte> bytes;
+    std::optional<RankFailure> failure;  // not output: the job ends by it
   };
   std::deque<UnstableOutput> unstable_output;
-  bool exit_untold = false;
+  bool exit_untold = false, failure_untold = false;
   // Protocol optimist.
   StreamDependencies depends;                // on what the rank depends, as its event stream says
   std::optional<std::uint64_t> rolled_to;    // it is an orphan: where its events are cut, as the head was told

@@ -90,6 +90,18 @@ Json lost_nodes_json(const Timeline& timeline) {
   return out;
 }
 
+// Ranks that depended on what was lost.
+Json rolled_back_json(const Timeline& timeline) {
+  Json out = Json::array();
+  for (std::size_t rank = 0; rank < timeline.ranks().size(); ++rank) {
+    for (const IncarnationRecord& r : timeline.ranks()[rank].incarnations) {
+      if (!r.rolled_back) continue;
+      out.push_back({{"rank", rank}, {"incarnation", r.number}, {"time_s", seconds(r.ended_ns - timeline.start().value)}, {"call", r.end_call}});
+    }
+  }
+  return out;
+}
+
 Json detection_json(const TreeSettings& tree) {
   constexpr double ms = 1e6;
   const auto& m = tree.membership;
@@ -199,6 +211,7 @@ std::string report_json(const Timeline& timeline, const Job& job, const TreeSett
               {"failures", failures},
               {"lost_nodes", lost_nodes_json(timeline)},
               {"lost_heads", timeline.lost_heads()},
+              {"rolled_back", rolled_back_json(timeline)},
               {"ranks", ranks},
               {"notes", notes}};
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

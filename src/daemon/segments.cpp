@@ -68,7 +68,9 @@ Result<> SegmentStore::begin_at(int rank, std::uint32_t first, Bytes events, Tes
 
 Result<> SegmentStore::roll_back(int rank, std::uint32_t first, Bytes events) {
   PerRank& owner = ranks_[static_cast<std::size_t>(rank)];
-  std::ranges::move(owner.incarnations, std::back_inserter(owner.rolled_back));
+  for (std::size_t i = 0; i < owner.incarnations.size(); ++i) {
+    owner.rolled_back[owner.first + static_cast<std::uint32_t>(i)] = std::move(owner.incarnations[i]);
+  }
   owner.incarnations.clear();
   return begin_at(rank, first, events, {});
 }
@@ -187,11 +189,13 @@ Result<std::variant<SegmentStore::Segment, wire::Exhausted>> SegmentStore::creat
   return out;
 }
 
-const SegmentStore::Incarnation* SegmentStore::incarnation(int rank, std::uint32_t number) const {
+SegmentStore::Incarnation* SegmentStore::incarnation(int rank, std::uint32_t number) const {
   if (rank < 0 || rank >= rank_count_) return nullptr;
   const PerRank& owner = ranks_[static_cast<std::size_t>(rank)];
   const std::uint64_t index = std::uint64_t{number} - owner.first;
-  return index < owner.incarnations.size() ? owner.incarnations[index].get() : nullptr;
+  if (index < owner.incarnations.size()) return owner.incarnations[index].get();
+  auto before = owner.rolled_back.find(number);
+  return before == owner.rolled_back.end() ? nullptr : before->second.get();
 }
 
 SegmentStore::Segment SegmentStore::find(const wire::SegmentName& name) const {
@@ -231,9 +235,8 @@ Bytes SegmentStore::Incarnation::segment(std::uint32_t index) {
 }
 
 Bytes SegmentStore::log_bytes(int rank, std::uint32_t number, std::uint32_t index) {
-  if (!incarnation(rank, number)) return {};
-  PerRank& owner = ranks_[static_cast<std::size_t>(rank)];
-  return owner.incarnations[number - owner.first]->segment(index);
+  Incarnation* found = incarnation(rank, number);
+  return found ? found->segment(index) : Bytes();
 }
 
 void SegmentStore::forget(int rank, int receiver) {

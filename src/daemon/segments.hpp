@@ -1,5 +1,6 @@
 // All control and log segments of a node's ranks, of every incarnation, kept until the job ends (design rule 9).
 #pragma once
+#include <map>
 #include <memory>
 #include <variant>
 #include <vector>
@@ -97,14 +98,14 @@ class SegmentStore {
   struct PerRank {
     std::uint32_t first = 0;
     std::vector<std::unique_ptr<Incarnation>> incarnations;
-    std::vector<std::unique_ptr<Incarnation>> rolled_back;  // those before them, of older terms
+    std::map<std::uint32_t, std::unique_ptr<Incarnation>> rolled_back;  // those before them, by number: of older terms
     std::uint64_t memory_bytes = 0, disk_bytes = 0;
     bool may_give_back = false;  // an incarnation has ended, or a stream was forgotten, since the last time
   };
   Result<std::variant<Segment, wire::Exhausted>> create_within_limits(PerRank& owner);
   void give_back(PerRank& owner);
   void give_back(PerRank& owner, Incarnation& ended);
-  const Incarnation* incarnation(int rank, std::uint32_t number) const;
+  Incarnation* incarnation(int rank, std::uint32_t number) const;
   segment::ControlView view_of(const Incarnation& incarnation) const;
 
   int rank_count_;

@@ -1,6 +1,6 @@
 """Random kills: the examples, a program of intercommunicators and one of mpi4py, 2 to 8 ranks, 1 or 3 nodes, large messages read
 directly or copied, 0, 1, 2 or 5 SIGKILLs at random times within the run; with --lose-nodes over 4 nodes of which 1 or 2 are lost as
-well, their ranks taken over by spares; with --partitions these are cut off instead, for longer than --node-timeout, after another cut
+well, their ranks taken over by spares (under optimist what they determined last is lost with them); with --partitions these are cut off instead, for longer than --node-timeout, after another cut
 that is shorter. Every run must print the same bytes as the undisturbed one.
 
     random_kills.py --build build [--cases 150] [--seed S] [--only I] [--timeout 60] [--minutes M] [--program NAME]
@@ -26,7 +26,7 @@ import jobs
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
-Case = collections.namedtuple("Case", "number program ranks nodes kills losses style seed large eager fan_out cut")
+Case = collections.namedtuple("Case", "number program ranks nodes kills losses style seed large eager fan_out cut orphans")
 
 
 def programs(build):
@@ -47,7 +47,7 @@ def programs(build):
     return table
 
 
-def draw(number, seed, names, lose_nodes=False, cut=False):
+def draw(number, seed, names, lose_nodes=False, cut=False, orphans=False):
     """Case `number` of the seed: a function of both, so that one case can be repeated alone."""
     choose = random.Random(f"{seed}/{number}")
     program = choose.choice(sorted(names))
@@ -56,7 +56,7 @@ def draw(number, seed, names, lose_nodes=False, cut=False):
     losses = choose.choice((1, 2)) if lose_nodes else 0
     return Case(number, program, ranks, nodes, choose.choice((0, 1, 2, 5)), losses, choose.choice(("at", "random")),
                 choose.randrange(1 << 31), choose.choice(("direct", "copied")), choose.choice(("16K", "1M")),
-                choose.choice((2, 32)) if lose_nodes else 32, cut)
+                choose.choice((2, 32)) if lose_nodes else 32, cut, orphans)
 
 
 def ways(case):
@@ -94,7 +94,9 @@ def losses(case, span_s):
     times = sorted(choose.uniform(0.0, 0.85 * span_s) for _ in range(case.losses))
     nodes = [choose.randrange(case.nodes)]
     nodes.append(choose.choice([n for n in range(case.nodes + 1) if n != nodes[0]]))
-    return [f"node:{node},at={1000 * t + 400 * i:.1f}ms" for i, (node, t) in enumerate(zip(nodes, times))]
+    alone = [f"unshared:node={node},at={max(0.0, 1000 * t + 400 * i - choose.uniform(1, 60)):.1f}ms,for=5s"
+             for i, (node, t) in enumerate(zip(nodes, times))] if case.orphans else []
+    return alone + [f"node:{node},at={1000 * t + 400 * i:.1f}ms" for i, (node, t) in enumerate(zip(nodes, times))]
 
 
 def kills(case, span_s):
@@ -118,7 +120,7 @@ class Suite:
         self.references = {}
         self.startup_s = None
         self.failures = []
-        self.kills_asked = self.kills_done = self.finished = self.losses_asked = self.losses_done = 0
+        self.kills_asked = self.kills_done = self.finished = self.losses_asked = self.losses_done = self.rolled_back = 0
         self.counts = collections.Counter()
 
     def startup(self):
@@ -153,6 +155,7 @@ class Suite:
         self.kills_done += outcome.kills
         self.losses_asked += case.losses
         self.losses_done += outcome.stderr.count(" is lost: ")
+        self.rolled_back += len(outcome.report.get("rolled_back", []))
         problem = jobs.complaint(outcome, reference.stdout)
         if problem:
             return self.failed(case, outcome, problem)
@@ -192,7 +195,8 @@ class Suite:
             self.say(f"  {name:14s} passed with 0, 1, 2, 5 kills: {', '.join(str(n) for n in passed.values())}")
         self.say(f"{self.finished} cases in {seconds:.0f} s: {len(self.failures)} failed; "
                  f"kills asked for {self.kills_asked}, carried out {self.kills_done}"
-                 + (f"; nodes to lose {self.losses_asked}, lost {self.losses_done}" if self.losses_asked else ""))
+                 + (f"; nodes to lose {self.losses_asked}, lost {self.losses_done}" if self.losses_asked else "")
+                 + (f"; ranks rolled back {self.rolled_back}" if self.options.protocol == "optimist" else ""))
 
     def run(self):
         self.header()
@@ -200,7 +204,7 @@ class Suite:
         numbers = [self.options.only] if self.options.only is not None else range(self.options.cases)
         for number in numbers:
             self.run_case(draw(number, self.options.seed, self.programs, self.options.lose_nodes or self.options.partitions,
-                               self.options.partitions))
+                               self.options.partitions, self.options.protocol == "optimist"))
             self.finished += 1
             now = time.monotonic()
             if now - last > (10 if not self.options.log else 60):

@@ -112,14 +112,17 @@ void StreamSource::collect(Log& log, const wire::ReadRequest& request, std::uint
     std::size_t room = std::max(bytes_max, found.bytes + sizeof(wire::RecordEntry)) - found.bytes - sizeof(wire::RecordEntry);
     wire::RecordEntry entry{.header = record.header, .chunk = record.chunk};
     std::size_t before = found.payloads.size();
-    if (payload > 0 && payload <= payload_left && payload <= room) {
+    // What the next messages depend on is never left out, and nobody's credit.
+    const bool depends = record.header.kind == wire::FrameKind::dependencies;
+    if (depends && payload > room) break;
+    if (payload > 0 && (depends || payload <= payload_left) && payload <= room) {
       if (!reader.pieces(record, 0, payload, found.payloads)) {
         answer.flags |= wire::log_damaged;
         found.payloads.resize(before);
         break;
       }
       entry.payload_bytes = static_cast<std::uint32_t>(payload);
-      payload_left -= payload;
+      if (!depends) payload_left -= payload;
     }
     heads.put(entry);
     found.spans.push_back({body.heads.size(), before, found.payloads.size()});
