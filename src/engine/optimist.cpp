@@ -82,6 +82,9 @@ void EngineImpl::tell_dependencies(Peer& to) {
   if (!optimist_->vector().changed_for(to.rank)) return;
   std::vector<Dependency> list;
   optimist_->vector().take_for(to.rank, list);
+#ifdef HOLDFAST_MUTATE_DEPENDENCIES_NOT_TOLD
+  return;
+#endif
   constexpr std::size_t list_max = wire::dependencies_bytes_max / core::vprotocol::dependency_bytes;
   for (std::span<const Dependency> rest(list); !rest.empty();) {
     const auto now = rest.first(std::min(rest.size(), list_max));
@@ -150,6 +153,9 @@ void EngineImpl::acknowledge_stable() {
 
 // The program is about to see this message of the peer.
 void EngineImpl::see(Peer& from, std::uint64_t number) {
+#ifdef HOLDFAST_MUTATE_NOT_MERGED
+  return;
+#endif
   if (!from.in.depends.has_for(number)) return;
   flush_clock_reads();
   protocol.close_failed_run();

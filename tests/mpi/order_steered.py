@@ -1,7 +1,9 @@
 """The order-steered program (order_steered.c) as a job: undisturbed runs differ from each other, and every run, with ranks
 killed or not, ends with exit code 0 and says that all streams agree.
 
-    order_steered.py --build build --program PATH [--cases 12] [--seed S] [--only I] [--steps 3000] [--expect failure]
+    order_steered.py --build build --program PATH [--cases 12] [--seed S] [--only I] [--steps 3000] [--protocol optimist] [--expect failure]
+
+Under optimist nodes are lost with what their ranks have determined last.
 
 The seed is fresh and printed. With `--expect failure` the program has been built with one of the mutations that break
 message logging on purpose: that must show, in one of the cases at least.
@@ -53,6 +55,11 @@ def draw(number, options, span_s):
     kills = choose.choice((1, 2, 5))
     times = sorted(choose.uniform(0.05, 0.9) * span_s * ranks / 4 for _ in range(kills))
     inject = [f"kill:rank={choose.randrange(ranks)},at={1000 * t:.1f}ms" for t in times]
+    if options.protocol == "optimist":
+        ranks, nodes = max(ranks, 3), choose.choice((2, 3))
+        at, lost = 1000 * choose.uniform(0.1, 0.8) * span_s * ranks / 4, choose.randrange(nodes)
+        alone = choose.uniform(1, 40)
+        inject = inject[:choose.randrange(3)] + [f"unshared:node={lost},at={at:.1f}ms,for=5s", f"node:{lost},at={at + alone:.1f}ms"]
     return ranks, nodes, inject, choose.randrange(1 << 31)
 
 
@@ -65,6 +72,7 @@ def main():
     parser.add_argument("--only", type=int, default=None)
     parser.add_argument("--steps", type=int, default=3000)
     parser.add_argument("--timeout", type=float, default=60)
+    parser.add_argument("--protocol", choices=("pessimist", "optimist"), default="pessimist")
     parser.add_argument("--expect", choices=("success", "failure"), default="success")
     options = parser.parse_args()
     options.seed = options.seed or secrets.token_hex(4)
@@ -75,10 +83,12 @@ def main():
         return
     if wrong:
         sys.exit(wrong)
-    failures, kills = [], 0
+    failures, kills, rolled_back = [], 0, 0
     for number in range(options.cases) if options.only is None else [options.only]:
         ranks, nodes, inject, seed = draw(number, options, span_s)
-        outcome = jobs.run(options.build, ranks, [options.program, options.steps, seed], nodes, inject, options.timeout)
+        words = ["--protocol", options.protocol] + (["--spares", "1"] if options.protocol == "optimist" else [])
+        outcome = jobs.run(options.build, ranks, [options.program, options.steps, seed], nodes, inject, options.timeout, words)
+        rolled_back += len(outcome.report.get("rolled_back", []))
         kills += outcome.kills
         wrong = complaint(outcome)
         print(f"case {number}: {ranks} ranks, {nodes} nodes, {outcome.kills} of {len(inject)} kills, "
@@ -98,6 +108,8 @@ def main():
         sys.exit(f"{len(failures)} cases failed: {failures}")
     elif kills == 0:
         sys.exit("no kill was carried out")
+    elif options.protocol == "optimist" and rolled_back == 0:
+        sys.exit("no rank was rolled back: nothing was tested")
 
 
 if __name__ == "__main__":

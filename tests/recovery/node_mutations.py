@@ -2,7 +2,7 @@
 leave. Then the node of rank 0 is lost. The ranks must end with the order that was printed; with a library that breaks the rule (a build with
 a mutation, --expect failure) they do not.
 
-    node_mutations.py --build build --program PATH-OF-ORDERS [--cases 6] [--expect failure]
+    node_mutations.py --build build --program PATH-OF-ORDERS [--cases 6] [--protocol optimist] [--unshared] [--holdfast PATH] [--expect failure]
 """
 
 import argparse
@@ -35,7 +35,7 @@ def parent_of(process):
 def lose_node_of_rank_0(options, case):
     """Runs one job; returns (exit code, output, errors)."""
     marker = f"NODE_GATE={os.getpid()}-{case}"
-    command = [options.build / "bin/holdfast", "run", "-n", 4, "--nodes", 4, "--spares", 1, "--eager-limit", "64K", "--protocol", options.protocol, "-v", options.program, 300, 1000, "large",
+    command = [options.holdfast, "run", "-n", 4, "--nodes", 4, "--spares", 1, "--eager-limit", "64K", "--protocol", options.protocol, "-v", options.program, 300, 1000, "large",
                # Rank 1 is on the node of the holder: it may be told at once, with the events. Or nobody there is told anything.
                *([1] if case % 2 else [])]
     name, value = marker.split("=")
@@ -53,6 +53,15 @@ def lose_node_of_rank_0(options, case):
     except subprocess.TimeoutExpired:
         out, err = jobs.end(job)
     return job.returncode, b"".join(begun) + out, err.decode(errors="replace")
+
+
+def lose_unshared_node_1(options, case):
+    """What rank 1 determines is on its node alone, which is lost: rank 0, whose lines depend on it, is an orphan."""
+    at = 100 + 20 * case
+    words = [options.holdfast, "run", "-n", 4, "--nodes", 4, "--spares", 1, "--protocol", options.protocol, "-v",
+             "--inject", f"unshared:node=1,at={at}ms,for=5s", "--inject", f"node:1,at={at + 150}ms", options.program, 300, 1000]
+    done = subprocess.run([str(w) for w in words], stdin=subprocess.DEVNULL, capture_output=True, timeout=60, env=jobs.environment())
+    return done.returncode, done.stdout, done.stderr.decode(errors="replace")
 
 
 def wrong(code, out, err):
@@ -77,9 +86,13 @@ def main():
     parser.add_argument("--cases", type=int, default=6)
     parser.add_argument("--protocol", choices=("pessimist", "optimist"), default="pessimist")
     parser.add_argument("--expect", choices=("success", "failure"), default="success")
+    parser.add_argument("--unshared", action="store_true", help="lose node 1 instead, with what it has given to no other")
+    parser.add_argument("--holdfast", type=Path, default=None, help="another one than BUILD/bin/holdfast")
     options = parser.parse_args()
+    options.holdfast = options.holdfast or options.build / "bin/holdfast"
     for case in range(options.cases):
-        problem = wrong(*lose_node_of_rank_0(options, case))
+        lose = lose_unshared_node_1 if options.unshared else lose_node_of_rank_0
+        problem = wrong(*lose(options, case))
         if problem:
             print(f"case {case}: {problem}")
             return 0 if options.expect == "failure" else 1
