@@ -208,6 +208,12 @@ void use_all_cores() {
   ::sched_setaffinity(0, sizeof all, &all);
 }
 
+bool run_before_others() {
+  const sched_param least{::sched_get_priority_min(SCHED_RR)};
+  // What else the user has given the process stays.
+  return ::sched_getscheduler(0) == SCHED_OTHER && ::sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least) == 0;
+}
+
 int usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);

@@ -52,6 +52,9 @@ bool group_exists(pid_t group);
 pid_t parent_of(pid_t pid);           // 0 when gone
 void use_all_cores();                 // that the system lets this process have, whatever it was bound to
 int usable_cores();                   // that this process may run on
+// For a process that does little and whose silence would be taken for its death: the calling thread takes a core from any of ordinary
+// priority when it is woken. Not its children, nor threads made later. False: the system does not let it.
+bool run_before_others();
 std::string machine_id();             // the same for all processes on this machine, containers too, until it starts anew
 std::string signal_name(int signal);  // "SIGKILL"
 
