@@ -7,6 +7,19 @@
 
 namespace hf::sim::job {
 
+namespace {
+
+Frame opening_of(const Process& by, std::size_t position) {
+  Frame opening;
+  opening.opening = true;
+  opening.source = by.self();
+  opening.incarnation = by.incarnation();
+  opening.position = position;
+  return opening;
+}
+
+}  // namespace
+
 std::uint64_t Network::pair_of(const Connection& c) {
   std::uint64_t a = key(c.ends[0].rank, c.ends[0].incarnation), b = key(c.ends[1].rank, c.ends[1].incarnation);
   return mix(std::min(a, b), std::max(a, b));
@@ -21,12 +34,7 @@ std::uint64_t Network::dial(Process& from, Rank to, const BoardEntry& known, std
   const std::uint64_t id = ++next_;
   connections_.emplace(id, c);
   of_process_[key(from.self(), from.incarnation())].push_back(id);
-  Frame opening;
-  opening.opening = true;
-  opening.source = from.self();
-  opening.incarnation = from.incarnation();
-  opening.position = position;
-  carry(id, 1, opening);
+  carry(id, 1, opening_of(from, position));
   return id;
 }
 
@@ -34,12 +42,7 @@ bool Network::accept(std::uint64_t id, Process& by, std::size_t position) {
   auto at = connections_.find(id);
   if (at == connections_.end() || at->second.lost) return false;
   of_process_[key(by.self(), by.incarnation())].push_back(id);
-  Frame opening;
-  opening.opening = true;
-  opening.source = by.self();
-  opening.incarnation = by.incarnation();
-  opening.position = position;
-  carry(id, 1 - side_of(at->second, by.self()), opening);
+  carry(id, 1 - side_of(at->second, by.self()), opening_of(by, position));
   return true;
 }
 

@@ -372,6 +372,7 @@ int agent_main(const std::vector<std::string>& arguments) {
     os::use_all_cores();
     ::signal(SIGTERM, SIG_IGN);  // the head hears of it too, and decides
   }
+  os::run_before_others();
   Agent agent(ticket);
   const int code = agent.run(true);
   remove_name_of_dead_head();

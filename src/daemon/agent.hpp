@@ -71,7 +71,9 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void start_next(std::size_t index);
   Result<> bind_all();
   void start(LocalRank& rank);
-  std::expected<pid_t, os::StartError> execute(LocalRank& rank);
+  std::expected<os::StartingProcess, os::StartError> execute(LocalRank& rank);
+  void on_start_told(LocalRank& rank);
+  void on_not_started(LocalRank& rank, const os::StartError& error);
   void preload_recorder(const LocalRank& rank, os::Command& command);
   void on_children();
   void on_leader_death(LocalRank& rank, int status);

@@ -48,6 +48,7 @@ Result<> Agent::may_have_past(int number, pid_t process) {
 
 Result<> Agent::may_join(int number, pid_t process) {
   LocalRank* rank = local(number);
+  if (rank && rank->starting) on_start_told(*rank);  // it has been executed: others hear of that first
   if (!rank || rank->state != LocalRank::State::running) {
     return fail(fmt::format("rank {} is not running on this node", number));
   }

@@ -69,7 +69,7 @@ void Agent::preload_recorder(const LocalRank& rank, os::Command& command) {
   if (is_first && rank.incarnation == 0) event(EventKind::note, rank, {}, bytes_of(recorder.error().text));
 }
 
-std::expected<pid_t, os::StartError> Agent::execute(LocalRank& rank) {
+std::expected<os::StartingProcess, os::StartError> Agent::execute(LocalRank& rank) {
   int index = job_.program_of(rank.rank);
   const Program& program = job_.programs[static_cast<std::size_t>(index)];
   os::Command command;
@@ -105,7 +105,7 @@ std::expected<pid_t, os::StartError> Agent::execute(LocalRank& rank) {
   command.input = input->get();
   command.output = output->get();
   command.error = error->get();
-  return os::start_process(command);
+  return os::StartingProcess::begin(command);
 }
 
 void Agent::start(LocalRank& rank) {
@@ -114,13 +114,11 @@ void Agent::start(LocalRank& rank) {
     return event_failed(rank, 1, created.error().text);
   }
   board_.set_state(rank.rank, rank.incarnation, wire::RankState::running);
-  std::expected<pid_t, os::StartError> pid = execute(rank);
-  if (!pid) {
-    over(rank);
-    std::string where = job_.node_count > 1 ? fmt::format("{}: ", job_.node_name(ticket_.node)) : "";
-    return event_failed(rank, pid.error().code == ENOENT ? 127 : 126, where + pid.error().text);
-  }
-  rank.leader = *pid;
+  std::expected<os::StartingProcess, os::StartError> starting = execute(rank);
+  if (!starting) return on_not_started(rank, starting.error());
+  rank.starting = std::move(*starting);
+  loop_.add(rank.starting->fd(), EPOLLIN, [this, &rank](std::uint32_t) { on_start_told(rank); });
+  rank.leader = rank.starting->pid();
   rank.leader_status.reset();
   rank.mpi_process = 0;
   rank.mpi_pidfd.reset();
@@ -128,10 +126,26 @@ void Agent::start(LocalRank& rank) {
   rank.initialized = rank.finalized = rank.exhausted_told = false;
   rank.library_checks = 0;
   rank.state = State::running;
-  event(EventKind::started, rank, {static_cast<std::uint64_t>(*pid)});
   ring_all();
   check_libraries(rank);
+}
+
+// It has been executed, or could not be.
+void Agent::on_start_told(LocalRank& rank) {
+  os::StartError error;
+  const auto outcome = rank.starting->outcome(error);
+  if (outcome == os::StartingProcess::Outcome::pending) return;
+  loop_.remove(rank.starting->fd());
+  rank.starting.reset();
+  if (outcome == os::StartingProcess::Outcome::failed) return on_not_started(rank, error);
+  event(EventKind::started, rank, {static_cast<std::uint64_t>(rank.leader)});
   if (std::exchange(rank.kill_when_started, false)) on_injected_kill(rank.rank);
+}
+
+void Agent::on_not_started(LocalRank& rank, const os::StartError& error) {
+  over(rank);
+  std::string where = job_.node_count > 1 ? fmt::format("{}: ", job_.node_name(ticket_.node)) : "";
+  event_failed(rank, error.code == ENOENT ? 127 : 126, where + error.text);
 }
 
 void Agent::on_children() {
@@ -157,6 +171,8 @@ void Agent::on_children() {
 }
 
 void Agent::on_leader_death(LocalRank& rank, int status) {
+  if (rank.starting) on_start_told(rank);
+  if (rank.state == State::over) return;  // it was never executed
   bootstrap_.drain();  // what it told before it died counts
   rank.leader_status = status;
   if (rank.mpi_pidfd && rank.wrapped_program_dead()) on_mpi_process_death(rank);
@@ -277,7 +293,7 @@ void Agent::over(LocalRank& rank) {
 void Agent::on_injected_kill(int number) {
   LocalRank* rank = local(number);
   if (!rank || rank->state == State::over || ending_) return;
-  if (rank->state != State::running) {
+  if (rank->state != State::running || rank->starting) {
     rank->kill_when_started = true;
     return;
   }

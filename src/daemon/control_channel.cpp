@@ -57,6 +57,12 @@ void ControlChannel::flush() {
   if (!closed_) loop_.modify(fd_.get(), out_.empty() ? EPOLLIN : EPOLLIN | EPOLLOUT);
 }
 
+std::optional<Instant> ControlChannel::host_heard(Instant now) const {
+  if (closed_ || held_) return std::nullopt;
+  const auto ago_ns = os::last_acknowledged_ns(fd_.get());
+  return ago_ns ? std::optional(Instant(now.value - *ago_ns)) : std::nullopt;
+}
+
 void ControlChannel::flush_blocking() {
   while (!closed_ && !held_ && !out_.empty()) {
     pollfd wait{fd_.get(), POLLOUT, 0};

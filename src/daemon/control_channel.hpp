@@ -1,6 +1,7 @@
 // One connection between the head and an agent, or two agents: frames over non-blocking TCP, and the proof of the job's key.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string_view>
 
 #include "base/bytes.hpp"
@@ -40,6 +41,8 @@ class ControlChannel {
   bool malformed() const { return malformed_; }  // closed, for what came was no frame
   bool refused() const { return refused_; }      // closed, for nobody listens there
   void shut();  // ends the connection; on_close is not called
+  // When the peer's system acknowledged something last, however busy the peer itself is.
+  std::optional<Instant> host_heard(Instant now) const;
   bool all_sent() const { return closed_ || out_.empty(); }
   void flush_blocking();  // before exit: waits until all is sent or the peer is gone
 

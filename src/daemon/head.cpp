@@ -20,6 +20,14 @@
 #include "os/process.hpp"
 
 namespace hf::daemon {
+namespace {
+
+std::string silence_text(std::uint32_t silent_ms, const core::membership::MembershipOptions& detection) {
+  const bool host_answered = silent_ms * os::millisecond_ns >= detection.agent_silence_ns;
+  return fmt::format("nothing was heard of it for {} ms ({})", silent_ms, host_answered ? "--agent-timeout: its host answers" : "--node-timeout");
+}
+
+}  // namespace
 
 Head::Head(RunOptions options, HeadSeat seat, std::unique_ptr<Background> background)
     : options_(std::move(options)),
@@ -188,7 +196,7 @@ void Head::on_agent_lost(int node, std::uint32_t silent_ms) {
   }
   const std::string why = !agents_.joined(node) ? "it did not come back to the new head"
                           : silent_ms == 0      ? "its connection ended"
-                                                : fmt::format("nothing was heard of it for {} ms (--node-timeout)", silent_ms);
+                                                : silence_text(silent_ms, options_.tree.membership);
   if (!resuming_) return lose_agent(node, why);
   states_[static_cast<std::size_t>(node)].lost_early = why;
   resume_when_all_reported();

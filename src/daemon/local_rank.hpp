@@ -16,6 +16,7 @@
 #include "daemon/rank_stdio.hpp"
 #include "daemon/stream_dependencies.hpp"
 #include "os/event_loop.hpp"
+#include "os/process.hpp"
 #include "os/unique_fd.hpp"
 #include "wire/bootstrap.hpp"
 
@@ -49,6 +50,7 @@ struct LocalRank {
   // The incarnation: a process group, whose leader the agent started, and the process in it, or below it, that called
   // MPI_Init.
   pid_t leader = 0;
+  std::optional<os::StartingProcess> starting;  // the leader, until it is known to have been executed
   std::optional<int> leader_status;  // wait status, once dead
   pid_t mpi_process = 0;             // 0: none has called MPI_Init
   os::UniqueFd mpi_pidfd;            // only when it is not the leader; closed once its death was seen

@@ -109,6 +109,7 @@ Json detection_json(const TreeSettings& tree) {
           {"heartbeat_ms", static_cast<double>(m.heartbeat_ns) / ms},
           {"silence_least_ms", static_cast<double>(m.silence_floor_ns) / ms},
           {"silence_most_ms", static_cast<double>(m.silence_ceiling_ns) / ms},
+          {"agent_silence_ms", static_cast<double>(m.agent_silence_ns) / ms},
           {"silence_deviations", m.deviations},
           {"first_contact_ms", static_cast<double>(m.contact_ns) / ms},
           {"cut_off_s", static_cast<double>(m.silent_parent_ns) / ms / 1e3}};

@@ -247,11 +247,21 @@ void TreeNode::arm() {
   if (!next) return;
   timer_ = loop_.at(*next, [this] {
     timer_ = 0;
+    look_at_hosts();
     membership_.on_timeout(os::now());
     take_events();
     if (!ended_) tree_.on_timeout(os::now());
     drain();
   });
+}
+
+void TreeNode::look_at_hosts() {
+  const Instant now = os::now();
+  for (const auto& [peer, neighbour] : neighbours_) {
+    for (const ChannelPtr& link : neighbour.links) {
+      if (const auto heard = link->host_heard(now)) membership_.on_host_heard(peer, *heard);
+    }
+  }
 }
 
 bool TreeNode::all_sent() const {

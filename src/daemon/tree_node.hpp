@@ -77,6 +77,7 @@ class TreeNode {
   void on_visit_over(NodeId peer, bool open);
   void drain();
   void drain_once();
+  void look_at_hosts();
   void take_events();
   void offer_waiting();
   void arm();

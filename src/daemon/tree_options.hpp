@@ -8,7 +8,7 @@
 namespace hf::daemon {
 
 struct TreeWords {
-  int fan_out = 32, heartbeat_ms = 100, node_timeout_ms = 800, cut_off_s = 60;
+  int fan_out = 32, heartbeat_ms = 100, node_timeout_ms = 800, agent_timeout_ms = 0, cut_off_s = 60;
 };
 
 void declare(CLI::App& app, TreeWords& words);

@@ -17,7 +17,7 @@ std::size_t span_of(std::size_t bytes) {
 
 }  // namespace
 
-BufferSpace::BufferSpace(void* buffer, Count size) : buffer_(buffer), size_(size) {
+BufferSpace::BufferSpace(void* buffer, Count size, WhenFull when_full) : buffer_(buffer), size_(size), when_full_(when_full) {
   if (automatic()) return;
   void* aligned = buffer;
   std::size_t room = static_cast<std::size_t>(size);
@@ -40,36 +40,44 @@ BufferSlot* BufferSpace::link(BufferSlot** where, void* memory, std::size_t span
 BufferSlot* BufferSpace::take(std::size_t bytes) {
   sweep();
   const std::size_t span = span_of(bytes);
-  if (automatic()) {
-    void* memory = std::malloc(span);
-    return memory ? link(&first_, memory, span) : nullptr;
-  }
+  if (automatic()) return take_own(span);
   std::byte* gap = begin_;
   for (BufferSlot** where = &first_;; where = &(*where)->next) {
     std::byte* gap_end = *where ? reinterpret_cast<std::byte*>(*where) : end_;
     if (static_cast<std::size_t>(gap_end - gap) >= span) return link(where, gap, span);
-    if (!*where) return nullptr;
+    if (!*where) break;
     gap = gap_end + (*where)->span;
   }
+  const bool fits = begin_ && span <= static_cast<std::size_t>(end_ - begin_);
+  return fits && when_full_ == WhenFull::grow ? take_own(span) : nullptr;
+}
+
+BufferSlot* BufferSpace::take_own(std::size_t span) {
+  void* memory = std::malloc(span);
+  return memory ? link(&own_, memory, span) : nullptr;
 }
 
 void BufferSpace::sweep() {
-  for (BufferSlot** where = &first_; *where;) {
-    BufferSlot* slot = *where;
-    if (!slot->op.done()) {
-      where = &slot->next;
-      continue;
+  for (BufferSlot** list : {&first_, &own_}) {
+    for (BufferSlot** where = list; *where;) {
+      BufferSlot* slot = *where;
+      if (!slot->op.done()) {
+        where = &slot->next;
+        continue;
+      }
+      *where = slot->next;
+      release(slot->comm);
+      slot->~BufferSlot();
+      if (list == &own_) std::free(slot);
     }
-    *where = slot->next;
-    release(slot->comm);
-    slot->~BufferSlot();
-    if (automatic()) std::free(slot);
   }
 }
 
 bool BufferSpace::drained(std::uint64_t serial) const {
-  for (const BufferSlot* slot = first_; slot; slot = slot->next) {
-    if (slot->serial <= serial && !slot->op.done()) return false;
+  for (const BufferSlot* list : {first_, own_}) {
+    for (const BufferSlot* slot = list; slot; slot = slot->next) {
+      if (slot->serial <= serial && !slot->op.done()) return false;
+    }
   }
   return true;
 }

@@ -26,11 +26,15 @@ struct BufferSlot {
 };
 static_assert(sizeof(BufferSlot) + 4 * alignof(std::max_align_t) <= bsend_overhead);
 
+// What happens to a message that the buffer could hold, were it empty. When the messages before it leave differs from run to run:
+// where a rank must do the same again (a protocol that logs), it may not depend on that, and such a message gets memory of its own.
+enum class WhenFull { refuse, grow };
+
 // The slots of one attached buffer, first fit by address: it holds whatever the standard's model of a circular queue
 // would. With MPI_BUFFER_AUTOMATIC each slot is an allocation of its own. The engine completes the slots' operations.
 class BufferSpace {
  public:
-  BufferSpace(void* buffer, Count size);
+  BufferSpace(void* buffer, Count size, WhenFull when_full = WhenFull::refuse);
   ~BufferSpace();  // only when idle
   BufferSpace(const BufferSpace&) = delete;
   BufferSpace& operator=(const BufferSpace&) = delete;
@@ -43,18 +47,21 @@ class BufferSpace {
   void sweep();
   // True when no message taken up to `serial` is under way (nothing is dropped).
   bool drained(std::uint64_t serial) const;
-  bool idle() const { return first_ == nullptr; }
+  bool idle() const { return !first_ && !own_; }
   std::uint64_t last_serial() const { return serial_; }
 
  private:
   bool automatic() const { return buffer_ == buffer_automatic; }
+  BufferSlot* take_own(std::size_t span);
   BufferSlot* link(BufferSlot** where, void* memory, std::size_t span);
 
   void* buffer_;
   Count size_;
   std::byte* begin_ = nullptr;  // the aligned part of the buffer
   std::byte* end_ = nullptr;
-  BufferSlot* first_ = nullptr;
+  BufferSlot* first_ = nullptr;  // in the buffer
+  BufferSlot* own_ = nullptr;    // with memory of their own
+  WhenFull when_full_;
   std::uint64_t serial_ = 0;
 };
 

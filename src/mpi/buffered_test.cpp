@@ -84,6 +84,26 @@ TEST(BufferSpace, TooSmallForAnything) {
   EXPECT_EQ(tiny.take(0), nullptr);
 }
 
+// Whether messages have left by then must not be seen by a program that is to do the same again.
+TEST(BufferSpace, WhereItGrowsOnlyTheSizeOfAMessageDecides) {
+  Buffer memory;
+  BufferSpace space(memory.bytes, 600, WhenFull::grow);
+  EXPECT_EQ(space.take(600), nullptr);
+  std::vector<BufferSlot*> slots;
+  for (int i = 0; i < 10; ++i) {
+    slots.push_back(space.take(88));
+    ASSERT_NE(slots.back(), nullptr);
+  }
+  EXPECT_FALSE(space.drained(10));
+  finish(slots[0]);
+  BufferSlot* again = space.take(88);
+  EXPECT_EQ(again, slots[0]);  // the buffer first
+  for (BufferSlot* slot : slots) finish(slot);
+  EXPECT_TRUE(space.drained(space.last_serial()));
+  space.sweep();
+  EXPECT_TRUE(space.idle());
+}
+
 TEST(BufferSpace, AutomaticGrows) {
   BufferSpace space(buffer_automatic, 0);
   std::vector<BufferSlot*> slots;

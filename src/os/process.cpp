@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -83,42 +84,56 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
-StartError start_error(const Command& command, ChildFailure failure) {
-  if (failure.step == 1) {
-    return {failure.code,
-            fmt::format("cannot enter the directory {}: {}", command.working_directory, std::strerror(failure.code))};
-  }
-  if (failure.step == 0)
-    return {failure.code, fmt::format("cannot run {}: {}", command.path, std::strerror(failure.code))};
-  return {failure.code, fmt::format("cannot prepare {}: {}", command.path, std::strerror(failure.code))};
+StartError start_error(const std::string& path, const std::string& directory, ChildFailure failure) {
+  if (failure.step == 1) return {failure.code, fmt::format("cannot enter the directory {}: {}", directory, std::strerror(failure.code))};
+  return {failure.code, fmt::format("cannot {} {}: {}", failure.step == 0 ? "run" : "prepare", path, std::strerror(failure.code))};
 }
 
 }  // namespace
 
-std::expected<pid_t, StartError> start_process(const Command& command) {
+std::expected<StartingProcess, StartError> StartingProcess::begin(const Command& command) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     return std::unexpected(StartError{errno, fmt::format("cannot make a pipe: {}", std::strerror(errno))});
   }
-  UniqueFd read_end(ends[0]), write_end(ends[1]);
+  UniqueFd write_end(ends[1]);
+  StartingProcess out;
+  out.told_.reset(ends[0]);
+  out.path_ = command.path;
+  out.working_directory_ = command.working_directory;
   std::vector<char*> arguments = pointers(command.arguments), environment = pointers(command.environment);
   pid_t parent = ::getpid();
-  pid_t pid = ::fork();
-  if (pid < 0)
+  out.pid_ = ::fork();
+  if (out.pid_ < 0)
     return std::unexpected(StartError{errno, fmt::format("cannot start a process: {}", std::strerror(errno))});
-  if (pid == 0) become(command, arguments.data(), environment.data(), parent, write_end.get());
-  ::setpgid(pid, pid);  // also here: so that the group exists for whoever goes on first
-  write_end.reset();
+  if (out.pid_ == 0) become(command, arguments.data(), environment.data(), parent, write_end.get());
+  ::setpgid(out.pid_, out.pid_);  // also here: so that the group exists for whoever goes on first
+  return out;
+}
+
+StartingProcess::Outcome StartingProcess::outcome(StartError& error) {
+  pollfd look{told_.get(), POLLIN, 0};
+  if (::poll(&look, 1, 0) != 1) return Outcome::pending;
   ChildFailure failure{};
   ssize_t n;
   do {
-    n = ::read(read_end.get(), &failure, sizeof failure);
+    n = ::read(told_.get(), &failure, sizeof failure);
   } while (n < 0 && errno == EINTR);
-  if (n == sizeof failure) {
-    ::waitpid(pid, nullptr, 0);
-    return std::unexpected(start_error(command, failure));
-  }
-  return pid;
+  if (n != sizeof failure) return Outcome::executed;
+  error = start_error(path_, working_directory_, failure);
+  return Outcome::failed;
+}
+
+std::expected<pid_t, StartError> start_process(const Command& command) {
+  auto starting = StartingProcess::begin(command);
+  if (!starting) return std::unexpected(starting.error());
+  pollfd told{starting->fd(), POLLIN, 0};
+  StartError error;
+  StartingProcess::Outcome outcome;
+  while ((outcome = starting->outcome(error)) == StartingProcess::Outcome::pending) ::poll(&told, 1, -1);
+  if (outcome == StartingProcess::Outcome::executed) return starting->pid();
+  ::waitpid(starting->pid(), nullptr, 0);
+  return std::unexpected(error);
 }
 
 Result<std::string> output_of(Command command) {
@@ -206,6 +221,12 @@ void use_all_cores() {
   cpu_set_t all;
   std::memset(&all, 0xff, sizeof all);
   ::sched_setaffinity(0, sizeof all, &all);
+}
+
+bool run_before_others() {
+  const sched_param least{::sched_get_priority_min(SCHED_RR)};
+  // What else the user has given the process stays.
+  return ::sched_getscheduler(0) == SCHED_OTHER && ::sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least) == 0;
 }
 
 int usable_cores() {

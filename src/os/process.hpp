@@ -34,6 +34,21 @@ struct StartError {
   std::string text;
 };
 std::expected<pid_t, StartError> start_process(const Command& command);
+
+// The same without waiting: a process that gets no core for a while is not executed for as long.
+class StartingProcess {
+ public:
+  static std::expected<StartingProcess, StartError> begin(const Command& command);
+  pid_t pid() const { return pid_; }
+  int fd() const { return told_.get(); }  // readable when outcome() is not pending any more
+  enum class Outcome { pending, executed, failed };
+  Outcome outcome(StartError& error);  // never blocks; `error` when it failed: it is ending then, to be reaped by the caller
+
+ private:
+  std::string path_, working_directory_;
+  pid_t pid_ = 0;
+  UniqueFd told_;
+};
 // Runs it to its end; what it wrote to stdout. An error when it could not be run or did not exit with 0.
 Result<std::string> output_of(Command command);
 
@@ -52,6 +67,9 @@ bool group_exists(pid_t group);
 pid_t parent_of(pid_t pid);           // 0 when gone
 void use_all_cores();                 // that the system lets this process have, whatever it was bound to
 int usable_cores();                   // that this process may run on
+// For a process that does little and whose silence would be taken for its death: the calling thread takes a core from any of ordinary
+// priority when it is woken. Not its children, nor threads made later. False: the system does not let it.
+bool run_before_others();
 std::string machine_id();             // the same for all processes on this machine, containers too, until it starts anew
 std::string signal_name(int signal);  // "SIGKILL"
 

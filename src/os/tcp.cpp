@@ -133,4 +133,11 @@ void set_non_blocking(int fd) {
   ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
+std::optional<std::int64_t> last_acknowledged_ns(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 || info.tcpi_state != TCP_ESTABLISHED) return std::nullopt;
+  return std::int64_t{info.tcpi_last_ack_recv} * 1'000'000;
+}
+
 }  // namespace hf::os

@@ -30,5 +30,7 @@ std::optional<std::uint32_t> resolve(const std::string& host);  // a name, or an
 std::optional<std::uint32_t> address_towards(const std::string& host);
 std::string address_text(std::uint32_t address);
 void set_non_blocking(int fd);
+// How long ago the other end's system acknowledged something, in ns; nothing: not a TCP connection any more.
+std::optional<std::int64_t> last_acknowledged_ns(int fd);
 
 }  // namespace hf::os

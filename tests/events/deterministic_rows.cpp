@@ -104,6 +104,25 @@ void detach(Scene& s) {
   take_both(s);
 }
 
+// More than the buffer holds, while the first waits: at level `node` the match must be stable before it leaves.
+std::vector<int> fill(Scene& s) {
+  static char message[1000];
+  MPI_Recv(&s.data[1], 1, MPI_INT, MPI_ANY_SOURCE, tag_data, world, MPI_STATUS_IGNORE);
+  std::vector<int> out{s.data[1]};
+  for (int i = 0; i < 3; ++i) out.push_back(MPI_Bsend(message, sizeof message, MPI_CHAR, 2, tag_late, world));
+  return out;
+}
+void empty(int rank) {
+  char message[1000];
+  for (int i = 0; i < 3 && rank == 2; ++i) MPI_Recv(message, sizeof message, MPI_CHAR, 0, tag_late, world, MPI_STATUS_IGNORE);
+}
+void detach_and_take_last(Scene& s) {
+  void* buffer;
+  int bytes;
+  MPI_Buffer_detach(&buffer, &bytes);
+  take_last(s);
+}
+
 // ---- collectives of all ranks
 
 std::vector<int> collective(Scene&) {
@@ -146,6 +165,7 @@ std::vector<Row> deterministic_rows() {
       {"Send", nothing, {0}, blocking<MPI_Send>, nullptr, take_both, receive},
       {"Ssend", nothing, {0}, blocking<MPI_Ssend>, nullptr, take_both, receive},
       {"Bsend", nothing, {0}, blocking<MPI_Bsend>, attach, detach, receive},
+      {"Bsend, the buffer full", {{hf::core::vprotocol::EventKind::match, 16}}, {2, 0, 0, 0}, fill, attach, detach_and_take_last, empty},
       {"Isend", nothing, {0}, immediate<MPI_Isend>, nullptr, take_both, receive},
       {"Issend", nothing, {0}, immediate<MPI_Issend>, nullptr, take_both, receive},
       {"Send_init", nothing, {0}, persistent<MPI_Send_init>, nullptr, take_both, receive},

@@ -66,12 +66,21 @@ class Netns(Case):
         """The job while links go down and up: [(seconds after all ranks have started, host, state)]."""
         marker = uuid.uuid4().hex
         job = self.start(*self.on("n1:2,n2:2,n3:2,n4:2", "-n", 6, "-x", f"MARK={marker}", *options), PROGRAM, "--steps", steps, marker=marker)
-        self.wait_until(lambda: self.ranks(marker) >= 6, "start")
+        self.wait_for_ranks(job, marker)
         started = time.monotonic()
         for after, host, state in links:
             time.sleep(max(0.0, started + after - time.monotonic()))
             NETWORK.link(host, state)
         return job, marker
+
+    def wait_for_ranks(self, job, marker):
+        deadline = time.monotonic() + 20
+        while self.ranks(marker) < 6:
+            if job.poll() is not None or time.monotonic() > deadline:
+                running = sorted(commands_of(processes_of(marker)).values())
+                job.kill()
+                self.fail(f"six ranks did not start; exit code {job.returncode}, running: {running}\n{job.communicate()[1].decode()}")
+            time.sleep(0.01)
 
     def ranks(self, marker):
         return sum(str(PROGRAM) in c and "holdfast" not in c.split()[0] for c in commands_of(processes_of(marker)).values())

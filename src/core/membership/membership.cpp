@@ -93,6 +93,10 @@ void Membership::on_view_frame(Instant now, NodeId from, const TreeFrame& frame)
   if (from != parent_) send_heartbeat(from);  // it looks after us until it knows that we have got it
 }
 
+void Membership::on_host_heard(NodeId peer, Instant then) {
+  if (auto watched = watched_.find(peer); watched != watched_.end()) watched->second.watch.on_host(then);
+}
+
 void Membership::on_closed(Instant now, NodeId peer) {
   if (ended_ || ending_) return;
   notice_pause(now);

@@ -54,6 +54,7 @@ class Membership {
   void on_ending() { ending_ = true; }
   // `from` is the agent that proved itself on this connection.
   Verdict on_frame(Instant now, NodeId from, const wire::TreeFrame& frame);
+  void on_host_heard(NodeId peer, Instant then);  // the network of its host acknowledged something
   void on_closed(Instant now, NodeId peer);  // its connection, by it or by the network
   void on_found_dead(Instant now, NodeId agent);  // the head: it has learned so otherwise
   void on_timeout(Instant now);

@@ -10,6 +10,8 @@ struct MembershipOptions {
   // but between these two. Death, the last heartbeat before it, the way to the head: below one second.
   std::int64_t silence_floor_ns = 400'000'000;
   std::int64_t silence_ceiling_ns = 800'000'000;
+  // The same of an agent whose host still answers: its node is busy, or it is stopped.
+  std::int64_t agent_silence_ns = 1'200'000'000;
   double deviations = 8;
   std::int64_t contact_ns = 400'000'000;       // for the first frame of an agent that comes under another by a healing
   std::int64_t start_ns = 60'000'000'000;      // silence of whoever it is, before the job has started: agents prepare, at length

@@ -1,5 +1,7 @@
 // One neighbour that is watched: when it was heard last, how regular it is, and from when on its silence means death. Pure.
 //
+// Its host answers by itself, also for an agent that gets no core: a silent agent on a host that answers has more time than a silent host.
+//
 // The mean of the gaps and their mean deviation are followed as RFC 6298 follows round-trip times: with weights 1/8 and 1/4.
 #pragma once
 #include <algorithm>
@@ -13,7 +15,7 @@ namespace hf::core::membership {
 
 class Watch {
  public:
-  explicit Watch(Instant now) : heard_(now), beat_(now) {}
+  explicit Watch(Instant now) : heard_(now), host_heard_(now), beat_(now) {}
 
   void on_frame(Instant now) {
     heard_ = now;
@@ -30,6 +32,8 @@ class Watch {
     ++beats_;
     on_frame(now);
   }
+  // Its host's network acknowledged something then.
+  void on_host(Instant then) { host_heard_ = std::max(host_heard_, then); }
   void on_closed() {
     suspected_ = closed_ = true;
     silent_ns_ = 0;
@@ -37,6 +41,7 @@ class Watch {
   // The watcher itself did not run for this long: it could not hear.
   void forgive(std::int64_t ns, Instant now) {
     heard_.value = std::min(heard_.value + ns, now.value);
+    host_heard_.value = std::min(host_heard_.value + ns, now.value);
     beat_.value = std::min(beat_.value + ns, now.value);
   }
   // The silence that is allowed, of one that has been heard: until its gaps are known, the longest.
@@ -46,8 +51,10 @@ class Watch {
     return std::clamp(wanted, o.silence_floor_ns, o.silence_ceiling_ns);
   }
   Instant deadline(const MembershipOptions& o, bool started) const {
-    std::int64_t allowed = !started ? o.start_ns : beats_ > 0 ? threshold_ns(o) : o.contact_ns;
-    return Instant(heard_.value + allowed);
+    if (!started) return Instant(heard_.value + o.start_ns);
+    if (beats_ == 0) return Instant(heard_.value + o.contact_ns);
+    const std::int64_t allowed = threshold_ns(o), silent_host = std::max(heard_, host_heard_).value + allowed;
+    return Instant(std::min(silent_host, heard_.value + std::max(allowed, o.agent_silence_ns)));
   }
   void on_timeout(Instant now, const MembershipOptions& o, bool started) {
     if (suspected_ || now < deadline(o, started)) return;
@@ -63,6 +70,7 @@ class Watch {
 
  private:
   Instant heard_;
+  Instant host_heard_;
   Instant beat_;
   std::int64_t mean_ns_ = 0, deviation_ns_ = 0;
   std::int64_t silent_ns_ = 0;

@@ -71,9 +71,33 @@ TEST(Watch, WhatTheWatcherSleptThroughDoesNotCount) {
   EXPECT_EQ(watch.deadline(options, true), at(900 + 2000 + 400));
 }
 
+TEST(Watch, ASilentAgentWhoseHostAnswersHasMoreTime) {
+  Watch busy(at(0));
+  for (int i = 0; i < 10; ++i) busy.on_heartbeat(at(100 * i));
+  for (int i = 10; i < 21; ++i) {
+    busy.on_host(at(100 * i));
+    busy.on_timeout(at(100 * i + 50), options, true);
+    EXPECT_FALSE(busy.suspected());
+  }
+  busy.on_host(at(2099));
+  EXPECT_EQ(busy.deadline(options, true), at(2100));  // 1.2 s after the last heartbeat, whatever its host says
+  busy.on_timeout(at(2100), options, true);
+  EXPECT_TRUE(busy.suspected());
+}
+
+TEST(Watch, OnceItsHostIsSilentTooTheTimeRunsFromItsLastAnswer) {
+  Watch lost(at(0));
+  for (int i = 0; i < 10; ++i) lost.on_heartbeat(at(100 * i));
+  lost.on_host(at(1000));
+  EXPECT_EQ(lost.deadline(options, true), at(1400));
+  lost.on_host(at(990));  // older news
+  EXPECT_EQ(lost.deadline(options, true), at(1400));
+}
+
 // By default: the last heartbeat before the death, the longest silence, and the head's time to gather: within a second.
 TEST(Watch, TheDefaultsFindADeathWithinASecond) {
   EXPECT_LE(options.silence_ceiling_ns + options.gather_ns + options.decision_ns, 950 * ms);
+  EXPECT_LE(options.agent_silence_ns + options.gather_ns + options.decision_ns, 1400 * ms);
 }
 
 }  // namespace

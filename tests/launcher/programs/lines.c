@@ -4,19 +4,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "program_parts.h"
 
 enum { line_bytes = 256, payload_words = 8192 };
-
-static uint64_t mix(uint64_t digest, uint64_t value) { return (digest ^ value) * 1099511628211u; }
-
-static void compute(long microseconds) {
-  struct timespec begin, now;
-  clock_gettime(CLOCK_MONOTONIC, &begin);
-  do {
-    clock_gettime(CLOCK_MONOTONIC, &now);
-  } while ((now.tv_sec - begin.tv_sec) * 1000000 + (now.tv_nsec - begin.tv_nsec) / 1000 < microseconds);
-}
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -24,19 +15,19 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   static uint64_t words[payload_words], others[payload_words];
-  uint64_t digest = 14695981039346656037u;
+  uint64_t digest = digest_seed;
   for (;;) {
     char line[line_bytes] = {0};
     if (rank == 0 && !fgets(line, sizeof line, stdin)) line[0] = 0;
     MPI_Bcast(line, line_bytes, MPI_CHAR, 0, MPI_COMM_WORLD);
     if (line[0] == 0) break;
     if (argc > 1) compute(atol(argv[1]));
-    for (const char* c = line; *c; ++c) digest = mix(digest, (uint64_t)(unsigned char)*c);
-    for (int i = 0; i < payload_words; ++i) words[i] = mix(digest, (uint64_t)(rank * payload_words + i));
+    for (const char* c = line; *c; ++c) digest = digest_of(digest, (uint64_t)(unsigned char)*c);
+    for (int i = 0; i < payload_words; ++i) words[i] = digest_of(digest, (uint64_t)(rank * payload_words + i));
     MPI_Sendrecv(words, payload_words, MPI_UINT64_T, (rank + 1) % size, 0, others, payload_words, MPI_UINT64_T, (rank + size - 1) % size, 0,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     uint64_t own = digest, all = 0;
-    for (int i = 0; i < payload_words; ++i) own = mix(own, others[i]);
+    for (int i = 0; i < payload_words; ++i) own = digest_of(own, others[i]);
     MPI_Allreduce(&own, &all, 1, MPI_UINT64_T, MPI_BXOR, MPI_COMM_WORLD);
     if (rank == 0) {
       printf("%016llx %s", (unsigned long long)all, line);

@@ -7,19 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "program_parts.h"
 
 enum { large_bytes = 200000 };
-
-static uint64_t mix(uint64_t digest, uint64_t value) { return (digest ^ value) * 1099511628211u; }
-
-static void compute(long microseconds) {
-  struct timespec begin, now;
-  clock_gettime(CLOCK_MONOTONIC, &begin);
-  do {
-    clock_gettime(CLOCK_MONOTONIC, &now);
-  } while ((now.tv_sec - begin.tv_sec) * 1000000 + (now.tv_nsec - begin.tv_nsec) / 1000 < microseconds);
-}
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -33,7 +24,7 @@ int main(int argc, char** argv) {
   const int digest_bytes = argc > 3 && strcmp(argv[3], "large") == 0 ? large_bytes : (int)sizeof(uint64_t);
   const int untold = argc > 4 ? atoi(argv[4]) : 0;
   char* buffer = calloc(1, large_bytes);
-  uint64_t digest = 14695981039346656037u, told = digest;
+  uint64_t digest = digest_seed, told = digest;
   for (int round = 0; round < rounds; ++round) {
     const int present = early && round >= rounds / 2 ? size / 2 : size;
     if (rank >= present) break;
@@ -44,11 +35,11 @@ int main(int argc, char** argv) {
       for (int i = 1; i < present; ++i) {
         MPI_Status status;
         MPI_Recv(buffer, large_bytes, MPI_CHAR, MPI_ANY_SOURCE, round, MPI_COMM_WORLD, &status);
-        digest = mix(digest, (uint64_t)status.MPI_SOURCE);
+        digest = digest_of(digest, (uint64_t)status.MPI_SOURCE);
         used += snprintf(line + used, sizeof line - (size_t)used, " %d", status.MPI_SOURCE);
       }
       if (reads && fgets(buffer, 4096, stdin)) {
-        for (const char* c = buffer; *c; ++c) digest = mix(digest, (uint64_t)(unsigned char)*c);
+        for (const char* c = buffer; *c; ++c) digest = digest_of(digest, (uint64_t)(unsigned char)*c);
       }
       puts(line);
       fflush(stdout);
@@ -62,9 +53,9 @@ int main(int argc, char** argv) {
       if (other != untold) MPI_Send(buffer, digest_bytes, MPI_CHAR, other, rounds, MPI_COMM_WORLD);
     }
     memcpy(&digest, buffer, sizeof digest);
-    told = mix(told, digest);
+    told = digest_of(told, digest);
     /* Not in the order of the ranks, in which they come when they are all there. */
-    compute((long)(mix(mix(14695981039346656037u, (uint64_t)rank), (uint64_t)round) >> 7 & 3) * microseconds / 2);
+    compute((long)(digest_of(digest_of(digest_seed, (uint64_t)rank), (uint64_t)round) >> 7 & 3) * microseconds / 2);
   }
   if (rank == 0 || rank != untold) printf("rank %d digest %016llx\n", rank, (unsigned long long)told);
   free(buffer);

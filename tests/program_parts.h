@@ -1,0 +1,16 @@
+/* What programs of several tests are made of. */
+#pragma once
+#include <stdint.h>
+#include <time.h>
+
+static const uint64_t digest_seed = UINT64_C(14695981039346656037);
+
+static inline uint64_t digest_of(uint64_t digest, uint64_t value) { return (digest ^ value) * UINT64_C(1099511628211); }
+
+static inline void compute(long microseconds) {
+  struct timespec begin, now;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  do {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while ((now.tv_sec - begin.tv_sec) * 1000000 + (now.tv_nsec - begin.tv_nsec) / 1000 < microseconds);
+}
