@@ -26,12 +26,12 @@ void Checker::violation(std::string text) {
   if (violations_.size() < enough) violations_.push_back(std::move(text));
 }
 
-Life& Checker::on_start(Rank rank, Incarnation incarnation, Bytes stream) {
+Life& Checker::on_start(Rank rank, Incarnation incarnation, Term term, Bytes stream) {
   auto& life = *of(rank).lives.emplace_back(std::make_unique<Life>());
   life.rank = rank;
   life.incarnation = incarnation;
   of(rank).newest = std::max(of(rank).newest, incarnation);
-  if (optimistic_) life.lineage = lineage_.on_start(rank, stream);
+  if (optimistic_) life.lineage = lineage_.on_start(rank, term, stream);
   return life;
 }
 

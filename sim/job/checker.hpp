@@ -57,7 +57,7 @@ class Checker {
   Checker(int ranks, bool optimistic);
 
   // `stream`: of its predecessors' events, under optimist.
-  Life& on_start(Rank rank, Incarnation incarnation, Bytes stream);
+  Life& on_start(Rank rank, Incarnation incarnation, Term term, Bytes stream);
   // The process is gone and its node is not: the next incarnation has all that it had.
   void on_died(Life& life);
   void on_node_lost(Rank rank);

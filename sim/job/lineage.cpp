@@ -34,8 +34,15 @@ const Lineage::Mark& Lineage::mark_at(const Line& line, std::uint64_t position) 
   return *(behind - 1);
 }
 
-Lineage::State Lineage::on_start(Rank rank, Bytes stream) {
+Lineage::State Lineage::on_start(Rank rank, Term term, Bytes stream) {
   Line& line = of(rank);
+  const auto cuts = static_cast<std::size_t>(std::ranges::count_if(line.cuts, [&](const Cut& cut) { return cut.term <= term; }));
+  State state{rank, cuts, line.marks.back().depends, {}};
+  if (cuts < line.cuts.size()) {
+    events_.push_back({.lost_by = line.cuts[cuts].number});
+    state.depends[static_cast<std::size_t>(rank.value)] = static_cast<EventId>(events_.size() - 1);
+    return state;
+  }
   std::size_t n = 0, at = 0;
   EventHead head;
   for (; stream.size() - at >= sizeof(head); at += core::vprotocol::encoded_bytes(head)) {
@@ -49,7 +56,7 @@ Lineage::State Lineage::on_start(Rank rank, Bytes stream) {
     violation_(fmt::format("rank {} begins with {} events, of which {} are its history of {}", rank.value, stream.size(), n,
                            line.events.size()));
   }
-  return {rank, line.cuts.size(), line.marks.back().depends, {}};
+  return state;
 }
 
 // ---- what happens

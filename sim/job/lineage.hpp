@@ -33,7 +33,8 @@ class Lineage {
   };
   explicit Lineage(int ranks, std::function<void(std::string)> violation);
 
-  State on_start(Rank rank, Bytes stream);
+  // Of a hosting under `term`; one that was ended by a cut, and does not know it, has no part in the history.
+  State on_start(Rank rank, Term term, Bytes stream);
   // `unstored`: bytes of events that were made before and are not stored.
   void on_matched(State& state, SnapshotId message, std::size_t unstored) { state.merges.push_back({unstored, message}); }
   void on_written(State& state, Bytes bytes, std::size_t seen);

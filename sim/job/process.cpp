@@ -16,7 +16,7 @@ Process::Process(World& world, Node& node, Rank self, Incarnation incarnation, R
       self_(self),
       incarnation_(incarnation),
       log_(log),
-      life_(world.checker().on_start(self, incarnation, node.stream(self))),
+      life_(world.checker().on_start(self, incarnation, node.term(self), node.stream(self))),
       optimist_(self),
       optimistic_(world.options().optimistic()) {
   if (optimistic_) protocol_.record_failed_tests();

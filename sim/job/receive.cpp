@@ -87,7 +87,9 @@ void Process::deliver_early(ContextState& state, ContextPeer& arrivals) {
 // A message that was lost with its sender's node comes again. It keeps its place and its match.
 void Process::renew(Peer& from, Message& m, const Frame& frame, bool from_log) {
   from.unlogged.erase(MessageName(frame));
+  const auto state = m.frame.payload.state;
   m.frame = frame;
+  m.frame.payload.state = state;  // the message is what it was
   m.in_some_log = true;
   m.where = !frame.large() ? Message::Where::held : from_log ? Message::Where::in_log : Message::Where::at_sender;
   if (m.receive) take_payload(*m.receive, m);
