@@ -120,7 +120,9 @@ void Node::on_append(Node& from, std::uint64_t visit, const Sender::Append& appe
   if (verdict != Store::Verdict::taken) return world_.checker().violation("a holder has not got what stands before an append");
   if (world_.options().optimistic()) {
     world_.checker().lineage().on_stable(append.rank, append.term, store_.end(append.rank));
+#ifdef HOLDFAST_MUTATE_HOLDER_TELLS
     know_stable(append.rank, append.term, store_.end(append.rank));
+#endif
   } else {
     world_.checker().on_stable(append.rank, bytes, append.last_failed);
   }

@@ -131,6 +131,7 @@ void Node::begin(std::uint64_t group) {
 
 // ---- who knows what is stable
 
+// Of its own ranks, when the holder has answered: the holder may be lost, and the next one must be promised what anybody was told.
 void Node::know_stable(Rank rank, Term term, std::uint64_t end) {
   if (!stable_.raise({rank, term, end})) return;
   tell_ranks();
