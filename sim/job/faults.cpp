@@ -100,8 +100,8 @@ void World::kill(Rank rank, Incarnation incarnation) {
 }
 
 void World::on_point(Process& process) {
-  // Not from inside its own call.
-  events_.in(0, [this, rank = process.self(), incarnation = process.incarnation()] { kill(rank, incarnation); });
+  // Not from inside its own call; when its node goes on, if it is paused just then.
+  at_node(process.node(), 0, [this, rank = process.self(), incarnation = process.incarnation()] { kill(rank, incarnation); });
 }
 
 // Another must stay that holds, or hosts, what this one does.

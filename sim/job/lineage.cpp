@@ -35,26 +35,26 @@ const Lineage::Mark& Lineage::mark_at(const Line& line, std::uint64_t position) 
 }
 
 Lineage::State Lineage::on_start(Rank rank, Term term, Bytes stream) {
-  Line& line = of(rank);
-  const auto cuts = static_cast<std::size_t>(std::ranges::count_if(line.cuts, [&](const Cut& cut) { return cut.term <= term; }));
-  State state{rank, cuts, line.marks.back().depends, {}};
-  if (cuts < line.cuts.size()) {
-    events_.push_back({.lost_by = line.cuts[cuts].number});
-    state.depends[static_cast<std::size_t>(rank.value)] = static_cast<EventId>(events_.size() - 1);
-    return state;
-  }
-  std::size_t n = 0, at = 0;
+  const Line& line = of(rank);
+  std::size_t events = 0, same = 0;
   EventHead head;
-  for (; stream.size() - at >= sizeof(head); at += core::vprotocol::encoded_bytes(head)) {
+  for (std::size_t at = 0; stream.size() - at >= sizeof(head); at += core::vprotocol::encoded_bytes(head)) {
     std::memcpy(&head, stream.data() + at, sizeof(head));
     if (head.kind == EventKind::dependency) continue;
     const Bytes item = stream.subspan(at, core::vprotocol::encoded_bytes(head));
-    if (n >= line.events.size() || !std::ranges::equal(item, events_[line.events[n]].bytes)) break;
-    ++n;
+    const bool known = same == events && same < line.events.size() && std::ranges::equal(item, events_[line.events[same]].bytes);
+    same += known;
+    ++events;
   }
-  if (n != line.events.size() || at != stream.size()) {
-    violation_(fmt::format("rank {} begins with {} events, of which {} are its history of {}", rank.value, stream.size(), n,
-                           line.events.size()));
+  const auto cuts = static_cast<std::size_t>(std::ranges::count_if(line.cuts, [&](const Cut& cut) { return cut.term <= term; }));
+  const bool ended = cuts < line.cuts.size();
+  State state{rank, cuts, mark_at(line, stream.size()).depends, {}};
+  if (!ended && (same != events || same != line.events.size())) {
+    violation_(fmt::format("rank {} begins with {} events, of which {} are of its history of {}", rank.value, events, same, line.events.size()));
+  }
+  if (ended && same != events) {
+    events_.push_back({.lost_by = line.cuts[cuts].number});
+    state.depends[static_cast<std::size_t>(rank.value)] = static_cast<EventId>(events_.size() - 1);
   }
   return state;
 }
