@@ -14,14 +14,15 @@ namespace {
 
 struct Sum {
   std::uint64_t failed = 0, ended = 0, deaths = 0, moves = 0, events = 0, messages = 0;
+  std::uint64_t rollbacks = 0, orphaned_messages = 0, waits_for_terms = 0;
 };
 
 std::string again(const JobOptions& options, const std::vector<int>& only) {
   std::string kinds;
   for (Fault::Kind kind : options.kinds) kinds += fmt::format("{}{}", kinds.empty() ? " --kinds " : ",", name_of(kind));
-  return fmt::format("holdfast-sim job --ranks {} --nodes {} --spares {} --level {} --workload {} --steps {} --faults {}{} --first-seed {} "
-                     "--only {}",
-                     options.ranks, options.nodes, options.spares, options.node_level ? "node" : "process", name_of(options.workload),
+  return fmt::format("holdfast-sim job --protocol {} --ranks {} --nodes {} --spares {} --level {} --workload {} --steps {} --faults {}{} "
+                     "--first-seed {} --only {}",
+                     options.optimist ? "optimist" : "pessimist", options.ranks, options.nodes, options.spares, options.node_level ? "node" : "process", name_of(options.workload),
                      options.steps, options.faults, kinds, options.seed, fmt::join(only, ","));
 }
 
@@ -41,7 +42,7 @@ void report_failure(const JobOptions& options, const SeedOutcome& outcome) {
 int job_command(int count, char** values) {
   JobOptions options;
   std::uint64_t seeds = 1, failures_max = 5;
-  std::string level = "node", workload = "any";
+  std::string protocol = "pessimist", level = "node", workload = "any";
   std::vector<std::string> kinds;
   CLI::App app{"Simulates the ranks of a job: matching, message logging, determinants on other nodes, under faults at any event.",
                "holdfast-sim job"};
@@ -49,11 +50,13 @@ int job_command(int count, char** values) {
   app.add_option("--ranks", options.ranks, "number of ranks")->check(CLI::Range(2, 1'000'000));
   app.add_option("--nodes", options.nodes, "nodes that they are spread over")->check(CLI::Range(1, 100'000));
   app.add_option("--spares", options.spares, "nodes without ranks")->check(CLI::Range(0, 100'000));
+  app.add_option("--protocol", protocol, "message logging")->check(CLI::IsMember({"pessimist", "optimist"}));
   app.add_option("--level", level, "where determinants are stable")->check(CLI::IsMember({"process", "node"}));
   app.add_option("--workload", workload, "the program")->check(CLI::IsMember({"ring", "stencil", "wavefront", "farm", "traffic", "any"}));
   app.add_option("--steps", options.steps, "of the program")->check(CLI::Range(1, 1'000'000));
   app.add_option("--faults", options.faults, "at most so many are drawn (some strike several at once)")->check(CLI::Range(0, 100'000));
-  app.add_option("--kinds", kinds, "of faults: kill, kill-at-point, kill-again, connection, node, related-nodes, pause, holder-connection")
+  app.add_option("--kinds", kinds, "of faults: kill, kill-at-point, kill-again, connection, node, related-nodes, pause, holder-connection; "
+                 "under optimist: rollback")
       ->delimiter(',')->always_capture_default(false);
   app.add_option("--seeds", seeds, "number of runs")->check(CLI::PositiveNumber);
   app.add_option("--first-seed", options.seed, "seed of the first run");
@@ -66,12 +69,14 @@ int job_command(int count, char** values) {
     return 2;
   }
   options.node_level = level == "node";
+  options.optimist = protocol == "optimist";
   for (const std::string& text : kinds) {
     int kind = 0;
     while (kind < Fault::kinds && text != name_of(static_cast<Fault::Kind>(kind))) ++kind;
-    const bool known = kind < Fault::kinds && (options.node_level || kind < Fault::lose_node);
+    const bool known = kind < (options.optimistic() ? Fault::kinds : options.node_level ? Fault::strike_rollback : Fault::lose_node);
     if (!known) {
-      fmt::print(stderr, "holdfast-sim: --kinds {}: there is no such fault at level {} (holdfast-sim job --help)\n", text, level);
+      fmt::print(stderr, "holdfast-sim: --kinds {}: there is no such fault under {} at level {} (holdfast-sim job --help)\n", text, protocol,
+                 level);
       return 2;
     }
     options.kinds.push_back(static_cast<Fault::Kind>(kind));
@@ -88,6 +93,9 @@ int job_command(int count, char** values) {
     sum.moves += outcome.faulty.moves;
     sum.events += outcome.faulty.events;
     sum.messages += outcome.faulty.messages;
+    sum.rollbacks += outcome.faulty.rollbacks;
+    sum.orphaned_messages += outcome.faulty.orphaned_messages;
+    sum.waits_for_terms += outcome.faulty.waits_for_terms;
     sum.ended += !outcome.faulty.ended.empty();
     if (outcome.faulty.violations.empty()) continue;
     ++sum.failed;
@@ -98,6 +106,10 @@ int job_command(int count, char** values) {
   fmt::print("{} of {} seeds failed: {} deaths of ranks, {} nodes lost, {} jobs ended since determinants were lost with two nodes, "
              "{} events, {} messages; {:.1f} s, {:.0f} seeds a second\n",
              sum.failed, runs, sum.deaths, sum.moves, sum.ended, sum.events, sum.messages, seconds, static_cast<double>(runs) / seconds);
+  if (options.optimistic()) {
+    fmt::print("{} orphans rolled back, {} of their messages taken out of queues, {} frames waited for the board\n", sum.rollbacks,
+               sum.orphaned_messages, sum.waits_for_terms);
+  }
   return sum.failed > 0 ? 1 : 0;
 }
 

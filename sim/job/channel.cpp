@@ -69,6 +69,8 @@ void Process::on_board(Rank rank) {
   const BoardEntry entry = node_.board(rank);
   Peer& p = peer(rank);
   if (entry.state == RankState::absent || entry.incarnation < p.known.incarnation) return;
+  look_at_board(true);  // what belongs to an incarnation was there before it
+  if (dead_) return;
   on_place(p, entry);
   if (entry.incarnation > p.known.incarnation) on_incarnation(p, entry.incarnation);
   if (entry.state != p.known.state) {
@@ -81,6 +83,7 @@ void Process::on_board(Rank rank) {
     if (entry.state == RankState::finished && !p.open) p.feeding = true;
     if (entry.state == RankState::running && entry.incarnation.value > 0) ensure_open(p);
   }
+  take_early(p);
   feed(p);
   pump(p);
 }
@@ -134,7 +137,11 @@ void Process::on_records(Rank rank, std::uint64_t question, const Answer& answer
   from.question = 0;
   const bool next = answer.absent && from.asked_when_ended;  // it died before it had begun
   if (!answer.absent) {
-    for (const Frame& record : answer.records) on_logged_frame(from, record, true);
+    for (const Frame& record : answer.records) {
+      if (optimistic_ && !know(record, from)) return;  // asked for again when the board has changed
+      on_logged_frame(from, record, true);
+      if (dead_) return;
+    }
     if (from.cursor >= answer.published && from.fed == from.known.incarnation) from.past_taken = true;
   }
   if (next || (!answer.absent && answer.is_final && from.cursor >= answer.published)) {

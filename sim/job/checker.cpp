@@ -16,16 +16,22 @@ std::string name_of(const Life& life) { return fmt::format("rank {} ({})", life.
 
 }  // namespace
 
+Checker::Checker(int ranks, bool optimistic)
+    : ranks_(static_cast<std::size_t>(ranks)),
+      optimistic_(optimistic),
+      lineage_(optimistic ? ranks : 0, [this](std::string text) { violation(std::move(text)); }) {}
+
 void Checker::violation(std::string text) {
   constexpr std::size_t enough = 20;
   if (violations_.size() < enough) violations_.push_back(std::move(text));
 }
 
-Life& Checker::on_start(Rank rank, Incarnation incarnation) {
+Life& Checker::on_start(Rank rank, Incarnation incarnation, Term term, Bytes stream) {
   auto& life = *of(rank).lives.emplace_back(std::make_unique<Life>());
   life.rank = rank;
   life.incarnation = incarnation;
   of(rank).newest = std::max(of(rank).newest, incarnation);
+  if (optimistic_) life.lineage = lineage_.on_start(rank, term, stream);
   return life;
 }
 
@@ -40,7 +46,23 @@ void Checker::on_died(Life& life) {
   if (life.seen.size() > kept.size()) kept = life.seen;
 }
 
+// Under optimist the cut says what is left.
+void Checker::on_node_lost(Rank rank) {
+  if (!optimistic_) of(rank).on_node.clear();
+}
+
+void Checker::on_cut(Rank rank, Term term, std::uint64_t position) {
+  const std::size_t repeated = lineage_.on_cut(rank, term, position);
+  RankState& state = of(rank);
+  if (!state.lives.empty() && state.lives.back()->seen.size() > state.on_node.size()) state.on_node = state.lives.back()->seen;
+  if (state.on_node.size() > repeated) state.on_node.resize(repeated);
+}
+
 void Checker::on_finished(Life& life, std::uint64_t result) {
+  if (optimistic_) {
+    lineage_.on_effect(lineage_.snapshot(life.lineage), name_of(life) + ": its end");
+    show(life, life.seen.size());
+  }
   life.finished = true;
   life.result = result;
   of(life.rank).final = &life;
@@ -152,14 +174,28 @@ void Checker::show(Life& life, std::size_t count) {
 void Checker::on_left(Rank rank, Incarnation incarnation, std::uint32_t send) {
   Life& sender = life(rank, incarnation);
   const Life::Send& s = sender.sends[send];
+  if (optimistic_) return;
   require_stable(sender, s.determined, "a message");
   show(sender, s.seen);
 }
 
-void Checker::on_acknowledged(Rank rank, Incarnation incarnation, std::size_t seen, std::size_t determined) {
+void Checker::on_acknowledged(Rank rank, Incarnation incarnation, std::size_t seen, std::size_t determined, SnapshotId state) {
   Life& receiver = life(rank, incarnation);
-  require_stable(receiver, determined, "an acknowledgement");
+  if (optimistic_) lineage_.on_effect(state, name_of(receiver) + ": an acknowledgement");
+  else require_stable(receiver, determined, "an acknowledgement");
   show(receiver, seen);
+}
+
+// Once, in order; what a later incarnation prints again is what was printed.
+void Checker::on_output(Rank rank, Incarnation incarnation, const Output& output) {
+  Life& printer = life(rank, incarnation);
+  auto& outputs = of(rank).outputs;
+  lineage_.on_effect(output.state, name_of(printer) + ": output");
+  show(printer, output.seen);
+  if (output.number > outputs.size()) violation(name_of(printer) + ": output is missing");
+  if (output.number == outputs.size()) return outputs.push_back(output.value);
+  if (outputs[output.number] == output.value) return;
+  violation(fmt::format("{}: output {} is not what was printed before", name_of(printer), output.number));
 }
 
 // ---- the end
@@ -173,6 +209,9 @@ std::vector<std::uint64_t> Checker::results() const {
 // What each rank's last life was given is what the last lives of the others sent, each message once, in order as far as
 // receives could tell.
 void Checker::at_end() {
+  for (const RankState& state : ranks_) {
+    if (optimistic_ && state.final) lineage_.require_good(state.final->lineage, name_of(*state.final));
+  }
   std::vector<Channel> sent(ranks_.size());  // by receiver
   for (const RankState& state : ranks_) {
     if (!state.final) continue;

@@ -13,6 +13,7 @@
 
 #include "base/bytes.hpp"
 #include "sim/job/frame.hpp"
+#include "sim/job/lineage.hpp"
 
 namespace hf::sim::job {
 
@@ -45,18 +46,21 @@ struct Life {
   std::vector<Determinant> determined;
   std::size_t stable = 0;  // of them: all before are known to be
   std::uint64_t tests = 0;
+  std::uint32_t outputs = 0;
+  Lineage::State lineage;  // under optimist
   bool finished = false;
   std::uint64_t result = 0;
 };
 
 class Checker {
  public:
-  explicit Checker(int ranks) : ranks_(static_cast<std::size_t>(ranks)) {}
+  Checker(int ranks, bool optimistic);
 
-  Life& on_start(Rank rank, Incarnation incarnation);
+  // `stream`: of its predecessors' events, under optimist.
+  Life& on_start(Rank rank, Incarnation incarnation, Term term, Bytes stream);
   // The process is gone and its node is not: the next incarnation has all that it had.
   void on_died(Life& life);
-  void on_node_lost(Rank rank) { of(rank).on_node.clear(); }
+  void on_node_lost(Rank rank);
   void on_finished(Life& life, std::uint64_t result);
 
   // ---- calls of the program
@@ -65,14 +69,32 @@ class Checker {
   void on_received(Life& life, std::uint32_t post, Rank from, MessageTag tag, const Payload& payload);
   void on_test(Life& life, std::span<const std::int32_t> found);
   void on_time(Life& life, double time);
+  // Under optimist. Returns its number.
+  std::uint32_t on_print(Life& life) { return life.outputs++; }
 
   // ---- what happens below it
   // A frame with this payload was given to the network, or a record with it may be read by others.
   void on_left(Rank rank, Incarnation incarnation, std::uint32_t send);
-  // The acknowledgement of a synchronous message, which was matched after so many observations and determinants of the program.
-  void on_acknowledged(Rank rank, Incarnation incarnation, std::size_t seen, std::size_t determined);
+  // The acknowledgement of a synchronous message, which was matched after so many observations and determinants of the program, in this
+  // state.
+  void on_acknowledged(Rank rank, Incarnation incarnation, std::size_t seen, std::size_t determined, SnapshotId state);
+  // What its program printed leaves the job.
+  struct Output {
+    std::uint32_t number = 0;
+    std::uint64_t value = 0;
+    std::size_t seen = 0;
+    SnapshotId state = 0;
+  };
+  void on_output(Rank rank, Incarnation incarnation, const Output& output);
   // Events of a rank are where they survive what the level promises.
   void on_stable(Rank rank, Bytes events, TestClock last_failed);
+
+  // ---- under optimist
+  Lineage& lineage() { return lineage_; }
+  void on_cut(Rank rank, Term term, std::uint64_t position);
+  void on_rolled_back(Rank rank, const Life* life, std::uint64_t position, std::size_t heard) {
+    lineage_.on_rolled_back(rank, life ? &life->lineage : nullptr, position, heard);
+  }
 
   void violation(std::string text);
   void at_end();
@@ -90,6 +112,7 @@ class Checker {
     std::set<std::uint64_t> matches, deliveries;  // stable
     std::set<std::uint64_t> times;
     std::uint64_t last_test = 0;
+    std::vector<std::uint64_t> outputs;
   };
   RankState& of(Rank rank) { return ranks_[static_cast<std::size_t>(rank.value)]; }
   Life& life(Rank rank, Incarnation incarnation);
@@ -102,6 +125,8 @@ class Checker {
 
   std::vector<RankState> ranks_;
   std::vector<std::string> violations_;
+  bool optimistic_;
+  Lineage lineage_;
 };
 
 }  // namespace hf::sim::job

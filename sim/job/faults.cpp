@@ -17,7 +17,10 @@ std::vector<Fault> plan_faults(const JobOptions& options, std::uint64_t events) 
   static const std::vector<Fault::Kind> of_ranks{kill, kill, kill, kill_at_point, kill_at_point, kill_again, lose_connection};
   static const std::vector<Fault::Kind> of_nodes{kill, kill, kill, kill_at_point, kill_at_point, kill_again, lose_connection,
                                                  lose_node, lose_node, lose_related, pause_node, lose_holder_connection};
-  const auto& kinds = !options.kinds.empty() ? options.kinds : options.node_level ? of_nodes : of_ranks;
+  static const std::vector<Fault::Kind> under_optimist{kill, kill, kill_at_point, kill_again, lose_connection, lose_node, lose_node, lose_node,
+                                                       lose_related, pause_node, lose_holder_connection, strike_rollback, strike_rollback};
+  const auto& drawn = options.optimistic() ? under_optimist : options.node_level ? of_nodes : of_ranks;
+  const auto& kinds = options.kinds.empty() ? drawn : options.kinds;
   Random random(mix(options.seed, 3));
   std::vector<Fault> out;
   const std::uint64_t count = 1 + random.below(static_cast<std::uint64_t>(std::max(1, options.faults)));
@@ -32,14 +35,15 @@ std::vector<Fault> plan_faults(const JobOptions& options, std::uint64_t events) 
 
 const char* name_of(Fault::Kind kind) {
   static constexpr const char* names[Fault::kinds] = {"kill", "kill-at-point", "kill-again", "connection",
-                                                       "node", "related-nodes", "pause", "holder-connection"};
+                                                       "node", "related-nodes", "pause", "holder-connection", "rollback"};
   return names[kind];
 }
 
 std::string describe(const Fault& fault) {
   static constexpr const char* what[Fault::kinds] = {
       "a rank is killed", "a rank is killed inside a call", "a rank is killed, and again in its recovery", "a connection is lost",
-      "a node is lost", "a node is lost, and others that have to do with it", "a node is paused", "the connection to a holder is lost"};
+      "a node is lost", "a node is lost, and others that have to do with it", "a node is paused", "the connection to a holder is lost",
+      "a node is lost, and orphans that follow from it are struck"};
   return fmt::format("before event {}: {}", fault.at, what[fault.kind]);
 }
 
@@ -79,6 +83,11 @@ void World::strike(const Fault& fault) {
     case Fault::lose_holder_connection: {
       Node& n = node(NodeId(static_cast<int>(fault.choice % static_cast<std::uint64_t>(options_.nodes))));
       if (!n.dead()) n.lose_holder_connection();
+      return;
+    }
+    case Fault::strike_rollback: {
+      rollbacks_to_strike_ += 1 + static_cast<int>(fault.choice >> 16 & 1);
+      if (const NodeId number = node_victim(fault.choice); number.value >= 0) lose_node(number);
     }
   }
 }
@@ -91,8 +100,8 @@ void World::kill(Rank rank, Incarnation incarnation) {
 }
 
 void World::on_point(Process& process) {
-  // Not from inside its own call.
-  events_.in(0, [this, rank = process.self(), incarnation = process.incarnation()] { kill(rank, incarnation); });
+  // Not from inside its own call; when its node goes on, if it is paused just then.
+  at_node(process.node(), 0, [this, rank = process.self(), incarnation = process.incarnation()] { kill(rank, incarnation); });
 }
 
 // Another must stay that holds, or hosts, what this one does.
@@ -134,6 +143,21 @@ void World::lose_related(std::uint64_t choice) {
       lose_node(next);
     });
   }
+}
+
+// The rank, its node, that node's holder, or another rank, at any time in what follows.
+void World::strike_in_rollback(NodeId number, Rank rank) {
+  const std::uint64_t choice = random_();
+  events_.in(random_.between(1, std::int64_t{1} << (8 + random_.below(11))), [this, number, rank, choice] {
+    const NodeId holder = node(number).holder();
+    const NodeId next = choice % 2 == 0 || holder.value < 0 ? number : holder;
+    if (choice % 8 < 3) {
+      if (Process* p = victim(choice % 8 == 0 ? choice >> 8 : static_cast<std::uint64_t>(rank.value))) kill(p->self(), p->incarnation());
+    } else if (!node(next).dead() && !node(next).paused() && living() >= 3) {
+      excused_ = true;
+      lose_node(next);
+    }
+  });
 }
 
 int World::living() const {

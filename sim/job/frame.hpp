@@ -1,5 +1,8 @@
 // What passes between simulated ranks, and what stands in their logs: as wire::FrameHeader, with the payload inside.
 #pragma once
+#include <memory>
+#include <vector>
+
 #include "base/ids.hpp"
 #include "wire/frame.hpp"
 
@@ -9,6 +12,7 @@ namespace hf::sim::job {
 struct Payload {
   std::uint64_t value = 0;
   std::uint32_t send = 0;
+  std::uint32_t state = 0;  // the checker's too: what the sender depended on (Lineage)
 };
 
 struct Frame {
@@ -22,6 +26,7 @@ struct Frame {
   MessageTag tag{};
   std::uint64_t position = 0;  // logged kinds: number of the record in the sender's stream to this receiver
   Payload payload;
+  std::shared_ptr<const std::vector<std::byte>> dependencies;  // of a frame that only says what those behind it depend on
   bool large() const { return kind == wire::FrameKind::rendezvous; }
   bool logged() const { return kind != wire::FrameKind::clear_to_send && kind != wire::FrameKind::data && !opening; }
 };

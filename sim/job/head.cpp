@@ -38,7 +38,7 @@ bool Head::settled() const {
   for (std::size_t i = 0; i < agents_.size(); ++i) {
     if (!agents_[i].lost && !agents_[i].held && !ranks_at(NodeId(static_cast<int>(i))).empty()) return false;
   }
-  return std::ranges::none_of(hosting_, [](const Hosting& h) { return h.moving; });
+  return std::ranges::none_of(hosting_, [](const Hosting& h) { return h.moving || h.rolling; });
 }
 
 std::vector<Rank> Head::ranks_at(NodeId node) const {
@@ -85,6 +85,7 @@ void Head::report(Node& from, Rank rank, const BoardEntry& entry) {
     Hosting& h = hosting(rank);
     const bool stale = entry.incarnation < h.incarnation || (entry.incarnation == h.incarnation && entry.state <= h.state);
     if (lost(node) || h.node != node || (stale && !h.moving)) return;
+    h.rolling &= entry.incarnation < h.incarnation;
     h.incarnation = entry.incarnation;
     h.log_base = entry.log_base;
     if (entry.state == RankState::finished && h.state != RankState::finished) ++finished_;
@@ -188,6 +189,7 @@ void Head::move(const std::vector<Rank>& ranks, NodeId to) {
     h.term = h.term.next();
     h.group = adoption.group;
     h.moving = true;
+    h.rolling = false;
     adoption.ranks.push_back({rank, h.incarnation, h.term});
     if (h.place_lost) adoption.all_places = false;
     for (NodeId place : h.places) {
@@ -209,6 +211,45 @@ void Head::on_adopted(Node& from, std::uint64_t group) {
     for (Hosting& h : hosting_) {
       if (h.group == group && h.node == node) h.moving = false;
     }
+  });
+}
+
+// ---- cuts
+
+// Everybody hears of a cut before anything of its term, from the head, in one order.
+void Head::tell_cut(Rank rank, Term term, std::uint64_t position) {
+  world_.checker().on_cut(rank, term, position);
+  for (std::size_t i = 0; i < agents_.size(); ++i) {
+    if (agents_[i].lost) continue;
+    Node& node = world_.node(NodeId(static_cast<int>(i)));
+    tell(node.id(), [&node, rank, term, position] { node.on_cut(rank, term, position); });
+  }
+}
+
+void Head::on_proposed(Node& from, const Adoption& adoption, std::vector<std::uint64_t> positions) {
+  world_.events().in(world_.latency(false), [this, node = from.id(), adoption, positions = std::move(positions)] {
+    if (lost(node)) return;
+    for (std::size_t i = 0; i < positions.size(); ++i) tell_cut(adoption.ranks[i].rank, adoption.ranks[i].term, positions[i]);
+    tell(node, [&n = world_.node(node), group = adoption.group] { n.begin(group); });
+  });
+}
+
+void Head::on_orphan(Node& from, Rank rank, Incarnation incarnation, Term term, std::uint64_t cut) {
+  world_.events().in(world_.latency(false), [this, node = from.id(), rank, incarnation, term, cut] {
+    Hosting& h = hosting(rank);
+    if (lost(node) || h.node != node || h.term != term) return;
+    if (h.state == RankState::finished) --finished_;
+    h.incarnation = std::max(h.incarnation, incarnation);
+    h.state = RankState::dead;
+    broadcast(rank);
+    // Two above: the one between names the log that is kept.
+    h.incarnation = h.incarnation.next().next();
+    h.state = RankState::absent;
+    h.log_base = Incarnation(h.incarnation.value - 1);
+    h.term = h.term.next();
+    h.rolling = true;
+    tell_cut(rank, h.term, cut);
+    tell(node, [&n = world_.node(node), rank, term = h.term, next = h.incarnation, cut] { n.roll_back(rank, term, next, cut); });
   });
 }
 

@@ -34,6 +34,9 @@ class Head {
   void on_held(Node& from, Generation generation);
   void on_adopted(Node& from, std::uint64_t group);
   void on_adopt_failed(Node& from);
+  // Under optimist: how far the streams of ranks go that it takes over; one of its ranks is an orphan behind this position.
+  void on_proposed(Node& from, const Adoption& adoption, std::vector<std::uint64_t> positions);
+  void on_orphan(Node& from, Rank rank, Incarnation incarnation, Term term, std::uint64_t cut);
 
   void lose(NodeId node);  // declared lost: it is, or was silent for too long
   bool all_finished() const { return finished_ == static_cast<int>(hosting_.size()); }
@@ -58,6 +61,7 @@ class Head {
     Term term{};
     std::vector<NodeId> places;  // of its determinants
     bool place_lost = false, moving = false;
+    bool rolling = false;  // back: told to, and not started yet
     std::uint64_t group = 0;
   };
   std::vector<Rank> ranks_at(NodeId node) const;
@@ -65,6 +69,7 @@ class Head {
   void give_holder(NodeId node);
   void move(const std::vector<Rank>& ranks, NodeId to);
   void broadcast(Rank rank);
+  void tell_cut(Rank rank, Term term, std::uint64_t position);
   void gather(Rank rank);
   template <class Action>
   void tell(NodeId node, Action action);

@@ -14,6 +14,7 @@ Extent Node::written(const Host& host) const {
     extent.end += log->events.size();
     extent.last_failed = std::max(extent.last_failed, log->last_failed);
   }
+  if (world_.options().optimistic()) extent.last_failed = {};  // it is an event where it matters
   return extent;
 }
 
@@ -34,10 +35,13 @@ std::vector<std::byte> Node::read_events(const Host& host, std::uint64_t begin, 
 
 void Node::determined(Rank rank) {
   if (!world_.options().node_level) return;
+  if (world_.options().optimistic() && std::exchange(hosts_.at(rank).is_looked_at, true)) return;
   world_.at_node(*this, world_.random().between(200, 3000), [this, rank] { look(rank); });
 }
 
 void Node::look(Rank rank) {
+  hosts_.at(rank).is_looked_at = false;
+  if (hosts_.at(rank).is_rolled_back) return;
   sender_.on_published(rank, written(hosts_.at(rank)));
   if (has_holder_ && holder_.value < 0) return tell(rank);
   pump();
@@ -46,6 +50,10 @@ void Node::look(Rank rank) {
 void Node::tell(Rank rank) {
   Host& host = hosts_.at(rank);
   host.told = sender_.stable(rank);
+  if (world_.options().optimistic()) {
+    if (has_holder_ && holder_.value < 0) world_.checker().lineage().on_stable(rank, host.term, host.told.end);
+    return know_stable(rank, host.term, host.told.end);
+  }
   if (has_holder_ && holder_.value < 0) world_.checker().on_stable(rank, read_events(host, 0, host.told.end), host.told.last_failed);
   if (!host.process) return;
   world_.at_process(*host.process, world_.random().between(200, 2000), [](Process& p) { p.happen([&p] { p.on_stable_told(); }); });
@@ -91,15 +99,18 @@ void Node::pump() {
     auto bytes = read_events(hosts_.at(append.rank), append.position, append.end);
     Node& holder = world_.node(holder_);
     visit_last_ = std::max(visit_last_ + 1, world_.now().value + world_.latency(false));
-    world_.at_node(holder, visit_last_ - world_.now().value, [this, &holder, visit = visit_, append, bytes = std::move(bytes)] {
-      holder.on_append(*this, visit, append, bytes);
-    });
+    world_.at_node(holder, visit_last_ - world_.now().value,
+                   [this, &holder, visit = visit_, append, cuts = cuts_.of(append.rank), bytes = std::move(bytes)] {
+                     holder.on_append(*this, visit, append, cuts, bytes);
+                   });
   }
 }
 
 // The other node's visit may have ended meanwhile: what was on its way is lost with it.
-void Node::on_append(Node& from, std::uint64_t visit, const Sender::Append& append, const std::vector<std::byte>& bytes) {
+void Node::on_append(Node& from, std::uint64_t visit, const Sender::Append& append, const core::vprotocol::Cuts& cuts,
+                     const std::vector<std::byte>& bytes) {
   if (from.visit_ != visit) return;
+  if (world_.options().optimistic()) store_.on_cut(append.rank, append.term, cuts.kept(store_.term(append.rank)));
   const auto verdict = store_.on_append(append.rank, append.term, append.position, append.promised, append.last_failed, bytes);
   if (verdict == Store::Verdict::refused) {
     return world_.at_node(from, world_.latency(false), [&from] { from.end(false); });
@@ -107,7 +118,14 @@ void Node::on_append(Node& from, std::uint64_t visit, const Sender::Append& appe
   // One whose ranks are elsewhere, and whose events were forgotten here.
   if (verdict == Store::Verdict::gap && world_.head().lost(from.self_)) return;
   if (verdict != Store::Verdict::taken) return world_.checker().violation("a holder has not got what stands before an append");
-  world_.checker().on_stable(append.rank, bytes, append.last_failed);
+  if (world_.options().optimistic()) {
+    world_.checker().lineage().on_stable(append.rank, append.term, store_.end(append.rank));
+#ifdef HOLDFAST_MUTATE_HOLDER_TELLS
+    know_stable(append.rank, append.term, store_.end(append.rank));
+#endif
+  } else {
+    world_.checker().on_stable(append.rank, bytes, append.last_failed);
+  }
   const Extent extent{store_.end(append.rank), store_.last_failed(append.rank)};
   world_.at_node(from, world_.latency_in_order(from.visit_last_), [&from, visit, append, extent] {
     from.on_answer(visit, append.rank, append.term, extent);
@@ -123,7 +141,7 @@ void Node::on_answer(std::uint64_t visit, Rank rank, Term term, const Extent& ex
   if (!sender_.on_stable(rank, term, extent)) return world_.checker().violation("a holder answers what was not asked");
 #endif
   tell(rank);
-  sender_.on_published(rank, written(hosts_.at(rank)));
+  if (!hosts_.at(rank).is_rolled_back) sender_.on_published(rank, written(hosts_.at(rank)));
   pump();
   if (Generation held; sender_.poll_held(held)) world_.head().on_held(*this, held);
 }
@@ -167,6 +185,7 @@ void Node::next_adoption() {
 
 void Node::on_content(NodeId place, Rank rank, Found found) {
   if (!fetch_ || !fetch_->missing.contains(place) || !fetch_->found.contains(rank)) return;
+  if (world_.options().optimistic()) core::event_logger::keep(found, cuts_.of(rank).kept(found.term));
   core::event_logger::take(fetch_->found[rank], std::move(found));
   if (--fetch_->missing[place] > 0) return;
   fetch_->missing.erase(place);
@@ -185,25 +204,38 @@ void Node::adopt_all() {
   for (const AdoptedRank& adopted : fetch->adoption.ranks) {
     Found& found = fetch->found[adopted.rank];
     if (!core::event_logger::suffices(found, adopted.term, fetch->adoption.all_places)) return world_.head().on_adopt_failed(*this);
-    Host& host = hosts_[adopted.rank];
-    host = {};
-    host.term = adopted.term;
-    auto& log = host.logs.emplace_back(std::make_unique<RankLog>());
-    log->rank = adopted.rank;
-    log->incarnation = Incarnation(adopted.incarnation.value - 1);
     found.bytes.resize(core::vprotocol::whole_events(found.bytes));
-    log->events = std::move(found.bytes);
-    log->last_failed = found.last_failed;
-    log->ended = true;
-    sender_.add(adopted.rank, adopted.term, written(host));
-    sender_.on_published(adopted.rank, written(host));
-    tell(adopted.rank);
   }
-  for (const AdoptedRank& adopted : fetch->adoption.ranks) start(adopted.rank, adopted.incarnation);
-  world_.head().on_adopted(*this, fetch->adoption.group);
-  pump();
+  if (world_.options().optimistic()) {
+    propose(std::move(fetch));
+  } else {
+    for (const AdoptedRank& adopted : fetch->adoption.ranks) set_up(adopted, fetch->found[adopted.rank]);
+    for (const AdoptedRank& adopted : fetch->adoption.ranks) start(adopted.rank, adopted.incarnation);
+    world_.head().on_adopted(*this, fetch->adoption.group);
+    pump();
+  }
   adoptions_.pop_front();
   next_adoption();
+}
+
+void Node::set_up(const AdoptedRank& adopted, Found& found) {
+  Host& host = hosts_[adopted.rank];
+  host = {};
+  host.term = adopted.term;
+  replace_logs(host, adopted.rank, Incarnation(adopted.incarnation.value - 1), std::move(found.bytes), found.last_failed);
+  sender_.add(adopted.rank, adopted.term, written(host));
+  sender_.on_published(adopted.rank, written(host));
+  tell(adopted.rank);
+}
+
+void Node::replace_logs(Host& host, Rank rank, Incarnation incarnation, std::vector<std::byte> events, TestClock last_failed) {
+  host.logs.clear();
+  auto& log = host.logs.emplace_back(std::make_unique<RankLog>());
+  log->rank = rank;
+  log->incarnation = incarnation;
+  log->events = std::move(events);
+  log->last_failed = last_failed;
+  log->ended = true;
 }
 
 }  // namespace hf::sim::job

@@ -34,6 +34,7 @@ void Node::host(Rank rank, Term term) {
 void Node::start_first(Rank rank) { start(rank, Incarnation{}); }
 
 void Node::start(Rank rank, Incarnation incarnation) {
+  if (world_.options().optimistic() && look_at(rank)) return;
   Host& host = hosts_.at(rank);
   auto& log = host.logs.emplace_back(std::make_unique<RankLog>());
   log->rank = rank;
@@ -56,11 +57,20 @@ void Node::kill(Process& process) {
   end_log(*host.logs.back());
   host.process.reset();
   world_.at_node(*this, world_.random().between(100, 20'000), [this, rank, incarnation] {
+    if (!dies_alone(rank, incarnation)) return;
     BoardEntry entry{incarnation, RankState::dead, self_, hosts_.at(rank).logs.front()->incarnation};
     on_board(rank, entry);
     world_.head().report(*this, rank, entry);
-    world_.at_node(*this, world_.random().between(1000, 100'000), [this, rank, incarnation] { start(rank, incarnation.next()); });
+    world_.at_node(*this, world_.random().between(1000, 100'000), [this, rank, incarnation] {
+      if (dies_alone(rank, incarnation)) start(rank, incarnation.next());
+    });
   });
+}
+
+// Nothing else has happened to it meanwhile.
+bool Node::dies_alone(Rank rank, Incarnation incarnation) const {
+  const Host& host = hosts_.at(rank);
+  return !host.is_rolled_back && !host.process && host.logs.back()->incarnation == incarnation;
 }
 
 void Node::on_finished(Process& process) {

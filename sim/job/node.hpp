@@ -1,5 +1,5 @@
 // A simulated node: its agent, joined to core/event_logger as src/daemon/ joins it, and the memory in which its ranks' logs stand.
-// node.cpp: ranks and their logs; keeper.cpp: determinants on other nodes.
+// node.cpp: ranks and their logs; keeper.cpp: determinants on other nodes; orphans.cpp: under optimist, cuts, orphans, who knows what is stable.
 #pragma once
 #include <deque>
 #include <functional>
@@ -10,6 +10,8 @@
 #include "core/event_logger/found.hpp"
 #include "core/event_logger/sender.hpp"
 #include "core/event_logger/store.hpp"
+#include "core/vprotocol/cuts.hpp"
+#include "core/vprotocol/stable_vector.hpp"
 #include "sim/job/head.hpp"
 #include "sim/job/memory.hpp"
 #include "sim/job/process.hpp"
@@ -30,6 +32,12 @@ class Node {
   Extent stable(Rank rank) { return hosts_.at(rank).told; }
   void determined(Rank rank);  // it has written events, and knew of none that are not stable
   void on_published(RankLog& log, Rank to);
+  // Under optimist: what it reads in the board. `seen` is how far the reader has; `all`: also what has only just been written.
+  bool read_cuts(std::size_t& seen, bool all, core::vprotocol::CutTable& out) const;
+  bool read_stable(std::uint64_t& seen, core::vprotocol::StableVector& out) const;
+  std::vector<std::byte> stream(Rank rank) const;  // its events
+  Term term(Rank rank) const { return hosts_.at(rank).term; }
+  void on_stopped(Rank rank, Incarnation incarnation);  // it has seen that it is an orphan
   void on_finished(Process& process);
   // ---- for other nodes' processes
   void on_question(Rank source, Incarnation incarnation, const RankLog::Follower& question, bool follow);
@@ -39,6 +47,7 @@ class Node {
   void host(Rank rank, Term term);  // from the start of the job
   void start_first(Rank rank);
   void kill(Process& process);
+  bool dies_alone(Rank rank, Incarnation incarnation) const;
   void on_board(Rank rank, const BoardEntry& entry);
   void end(bool silent);            // the agent, with all its ranks
   void pause() { paused_ = true; }
@@ -47,6 +56,7 @@ class Node {
   bool paused() const { return paused_; }
   void defer(std::function<void()> action) { deferred_.push_back(std::move(action)); }
   NodeId id() const { return self_; }
+  NodeId holder() const { return holder_; }
   std::int64_t& control_last() { return control_last_; }  // arrival of what the head sent last
 
   // ---- keeper.cpp
@@ -57,12 +67,20 @@ class Node {
   void on_place_lost(NodeId place);
   void forget(Rank rank, Term below) { store_.forget(rank, below); }
 
+  // ---- orphans.cpp
+  void on_cut(Rank rank, Term term, std::uint64_t position);
+  void begin(std::uint64_t group);  // the head has told the cuts of what it takes over
+  void roll_back(Rank rank, Term term, Incarnation incarnation, std::uint64_t cut);
+  void on_stable_known(const std::vector<core::vprotocol::Dependency>& known);
+
  private:
   struct Host {
     Term term{};
     std::vector<std::unique_ptr<RankLog>> logs;
     std::unique_ptr<Process> process;
     Extent told;
+    bool is_looked_at = false;   // determined() was called
+    bool is_rolled_back = false; // the head was told that it is an orphan
   };
   struct Fetch {
     Adoption adoption;
@@ -79,11 +97,21 @@ class Node {
   void tell(Rank rank);
   void pump();
   void connect();
-  void on_append(Node& from, std::uint64_t visit, const Sender::Append& append, const std::vector<std::byte>& bytes);
+  void on_append(Node& from, std::uint64_t visit, const Sender::Append& append, const core::vprotocol::Cuts& cuts,
+                 const std::vector<std::byte>& bytes);
   void on_answer(std::uint64_t visit, Rank rank, Term term, const Extent& extent);
   void next_adoption();
   void on_content(NodeId place, Rank rank, core::event_logger::Found found);
   void adopt_all();
+  // orphans.cpp
+  void look_for_orphans();
+  bool look_at(Rank rank);
+  void propose(std::unique_ptr<Fetch> fetch);
+  void set_up(const AdoptedRank& adopted, core::event_logger::Found& found);
+  void replace_logs(Host& host, Rank rank, Incarnation incarnation, std::vector<std::byte> events, TestClock last_failed);
+  void know_stable(Rank rank, Term term, std::uint64_t end);
+  void tell_ranks();
+  void spread();
 
   World& world_;
   NodeId self_;
@@ -101,6 +129,20 @@ class Node {
   std::int64_t visit_last_ = 0;  // arrival of what was sent on it last
   std::deque<Adoption> adoptions_;
   std::unique_ptr<Fetch> fetch_;
+  // under optimist
+  struct Cut {
+    Rank rank{};
+    Term term{};
+    std::uint64_t position = 0;
+    Instant written{};
+  };
+  std::vector<Cut> cut_log_;                  // of the board
+  core::vprotocol::CutTable cuts_;
+  std::size_t cuts_heard_ = 0;
+  core::vprotocol::StableVector stable_;      // of the board
+  std::map<NodeId, std::uint64_t> told_;      // what others were told of it
+  bool spreads_ = false, tells_ = false;
+  std::map<std::uint64_t, std::unique_ptr<Fetch>> proposed_;
 };
 
 }  // namespace hf::sim::job

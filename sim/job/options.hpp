@@ -14,8 +14,9 @@ struct Fault {
   enum Kind : std::uint8_t {
     kill, kill_at_point, kill_again, lose_connection,
     lose_node, lose_related, pause_node, lose_holder_connection,  // at level node
+    strike_rollback,                                              // under optimist
   } kind;
-  static constexpr int kinds = lose_holder_connection + 1;
+  static constexpr int kinds = strike_rollback + 1;
   std::uint64_t at = 0;      // number of the event before which it strikes
   std::uint64_t choice = 0;  // of whom
 };
@@ -24,6 +25,8 @@ struct JobOptions {
   int ranks = 4;
   int nodes = 2, spares = 1;
   bool node_level = true;
+  bool optimist = false;              // at level process everything is stable when it is written: it is pessimist there
+  bool optimistic() const { return optimist && node_level; }
   Workload workload = Workload::any;  // any: drawn
   int steps = 10;                     // of the program
   int faults = 3;
@@ -37,6 +40,7 @@ struct JobOutcome {
   std::vector<std::uint64_t> results;   // of the programs
   std::string ended;                    // by the rule of docs/node-loss.md: determinants were lost with two nodes
   std::uint64_t events = 0, messages = 0, deaths = 0, moves = 0;
+  std::uint64_t rollbacks = 0, orphaned_messages = 0, waits_for_terms = 0;  // under optimist
 };
 
 // What the seed leaves to be drawn is drawn.

@@ -11,10 +11,19 @@ namespace hf::sim::job {
 using core::vprotocol::Replay;
 
 Process::Process(World& world, Node& node, Rank self, Incarnation incarnation, RankLog& log)
-    : world_(world), node_(node), self_(self), incarnation_(incarnation), log_(log), life_(world.checker().on_start(self, incarnation)) {
-  if (world.options().node_level) protocol_.gate_failed_tests();
+    : world_(world),
+      node_(node),
+      self_(self),
+      incarnation_(incarnation),
+      log_(log),
+      life_(world.checker().on_start(self, incarnation, node.term(self), node.stream(self))),
+      optimist_(self),
+      optimistic_(world.options().optimistic()) {
+  if (optimistic_) protocol_.record_failed_tests();
+  else if (world.options().node_level) protocol_.gate_failed_tests();
   restarted_ = incarnation.value > 0;
   if (restarted_) load_past();
+  if (optimistic_) begin_optimist();
   world.add(*this);
 }
 
@@ -42,6 +51,7 @@ void Process::load_past() {
     for (const auto& [to, sent] : log->streams) {
       for (std::size_t i = 0; i < sent.published; ++i) {
         const Frame& record = sent.records[i];
+        if (record.dependencies) continue;
         sent_before_.try_emplace({to, {record.kind == wire::FrameKind::matched, MessageName(record)}}, &record);
       }
     }
@@ -50,7 +60,7 @@ void Process::load_past() {
 #ifdef HOLDFAST_MUTATE_PAST_IS_STABLE
   return;
 #endif
-  if (!world_.options().node_level || (past_events_ == 0 && past_failed.value == 0)) return;
+  if (!world_.options().node_level || optimistic_ || (past_events_ == 0 && past_failed.value == 0)) return;
   protocol_.gate().on_event();
   unstable_.push_back({protocol_.gate().events(), past_events_, past_failed});
   node_.determined(self_);
@@ -78,6 +88,8 @@ Request* Process::isend(int to, int context, int tag, std::uint64_t value, SendM
   Request& request = requests_.get();
   request.is_send = true;
   if (dead_) return &request;
+  if (optimistic_) settle();
+  if (dead_) return &request;
   Peer& p = peer(Rank(to));
   Frame frame;
   frame.kind = mode == SendMode::large ? wire::FrameKind::rendezvous : wire::FrameKind::eager;
@@ -87,6 +99,7 @@ Request* Process::isend(int to, int context, int tag, std::uint64_t value, SendM
   frame.context = Context(static_cast<std::uint64_t>(context));
   frame.tag = MessageTag(tag);
   frame.payload = {value, world_.checker().on_send(life_, p.rank, frame.context, frame.tag, value)};
+  if (optimistic_) frame.payload.state = world_.checker().lineage().snapshot(life_.lineage);
   Sequence& next = this->context(frame.context).peers[p.rank].next_send;
   frame.sequence = next;
   ++next;
@@ -96,7 +109,9 @@ Request* Process::isend(int to, int context, int tag, std::uint64_t value, SendM
 #endif
     return &request;
   }
-  if (!send_at_once(p, request, frame)) send_logged(p, request, frame);
+  if (send_at_once(p, request, frame)) return &request;
+  if (optimistic_) send_optimistic(p, request, frame);
+  else send_logged(p, request, frame);
   return &request;
 }
 
@@ -114,6 +129,7 @@ Request* Process::irecv(int from, int context, int tag) {
   r.forced = r.any_source && r.source != any_rank;
   if (core::match::Arrived* m = this->context(r.context).matcher.post(r)) complete(r, static_cast<Message&>(*m));
   after_call();
+  look_at_board(true);
   return &r;
 }
 
@@ -185,6 +201,7 @@ std::vector<std::int32_t> Process::Test::await_resume() {
 
 bool Process::enter() {
   if (dead_) return false;
+  look_at_board(false);
   handling_ = true;
   while (!inbox_.empty() && !dead_) {
     for (auto& action : std::exchange(inbox_, {})) {
@@ -193,6 +210,7 @@ bool Process::enter() {
   }
   handling_ = false;
   persist_events();
+  look_at_board(true);
   look_at_stable();
   after_call();
   return !dead_;
@@ -214,6 +232,7 @@ void Process::compute(Compute& compute, std::coroutine_handle<> handle, std::int
 void Process::on_computed(Compute& compute) {
   computing_ = false;
   compute.end();
+  look_at_board(false);
   go();
 }
 
@@ -225,6 +244,13 @@ void Process::go() {
   if (dead_ || finished_ || !program_.done()) return;
   if (!inbox_.empty()) enter();
   if (!held_.empty() || dead_) return;
+  if (optimistic_) {
+    if (std::exchange(ending_, true)) return;
+    settle();
+    effects_[++tokens_].is_end = true;
+    if (offer(tokens_)) pass(tokens_);
+    return;
+  }
   finished_ = true;
   world_.on_finished(*this, program_.result());
 }
@@ -242,15 +268,23 @@ void Process::after_call() {
 void Process::persist_events() {
   if (dead_ || !protocol_.has_events() || point()) return;
   const auto events = protocol_.events();
+  if (optimistic_) optimist_.on_stored(stream_end(), protocol_);
+  if (optimistic_) world_.checker().lineage().on_written(life_.lineage, events, life_.seen.size());
   log_.events.insert(log_.events.end(), events.begin(), events.end());
   if (!world_.options().node_level) world_.checker().on_stable(self_, events, {});
   protocol_.events_taken();
-  if (world_.options().node_level) await_holder();
+  if (optimistic_) node_.determined(self_);
+  else if (world_.options().node_level) await_holder();
   else protocol_.gate().on_stable(protocol_.gate().events());
   point();
 }
 
 bool Process::settle() {
+  if (optimistic_) {
+    protocol_.close_failed_run();
+    persist_events();
+    return true;
+  }
   if (protocol_.gate().open()) return true;
   persist_events();
   if (!world_.options().node_level) return true;
@@ -304,7 +338,13 @@ std::string Process::describe() {
   std::string out = dead_ ? "dying" : !started_ ? "not started" : computing_ ? "computing" : "waiting";
   if (replaying()) out += ", replaying";
   if (!held_.empty()) out += ", sends at the gate";
+  if (optimist_.has_held()) {
+    out += ", effects held by";
+    for (const auto& d : optimist_.vector().entries()) out += fmt::format(" ({}, {}, {})", d.rank.value, d.term.value, d.position);
+  }
   for (auto& [rank, p] : peers_) {
+    if (!p.early.empty()) out += fmt::format(", frames of {} wait for the board", rank.value);
+    if (p.orphaned) out += fmt::format(", takes nothing of {} up to {}", rank.value, p.orphaned->value);
     if (p.feeding) out += fmt::format(", reads the log of {} ({})", rank.value, p.fed.value);
     if (!p.synchronous.empty()) out += fmt::format(", unacknowledged by {}", rank.value);
     if (!p.receiving.empty() || !p.unlogged.empty()) out += fmt::format(", payloads missing from {}", rank.value);

@@ -1,6 +1,6 @@
 // One incarnation of a simulated rank: core/match and core/vprotocol joined as src/engine/ joins them, to a simulated network and
 // to the logs in its node's memory. Files by subject, named as the engine's: process.cpp (calls of the program, determinants),
-// send.cpp, receive.cpp, channel.cpp (connections, births and deaths of peers, logs of others).
+// send.cpp, receive.cpp, channel.cpp (connections, births and deaths of peers, logs of others); optimism.cpp: what optimistic logging adds.
 #pragma once
 #include <array>
 #include <deque>
@@ -14,7 +14,7 @@
 
 #include "core/match/matcher.hpp"
 #include "core/match/numbers.hpp"
-#include "core/vprotocol/pessimist.hpp"
+#include "core/vprotocol/optimist.hpp"
 #include "sim/job/board.hpp"
 #include "sim/job/checker.hpp"
 #include "sim/job/memory.hpp"
@@ -45,6 +45,7 @@ struct Message : core::match::Arrived {
   bool in_some_log = true;  // else lost with its sender, which sends it again
   Request* receive = nullptr;
   std::uint64_t fetch = 0;  // the open question to its sender's node; 0: none
+  std::uint64_t number = 0;  // of those taken from its sender
 };
 
 struct Received {
@@ -65,6 +66,7 @@ class Process {
   Request* isend(int to, int context, int tag, std::uint64_t value, SendMode mode = SendMode::small);
   Request* irecv(int from, int context, int tag);  // -1: from any rank; tag -1: any
   double time();
+  void print(std::uint64_t value);  // under optimist
 
   class Blocked {  // what a program waits in
    public:
@@ -126,12 +128,17 @@ class Process {
   template <class Action>
   void happen(Action&& action) {
     if (computing_ || !started_) return void(inbox_.emplace_back(std::forward<Action>(action)));
+    look_at_board(false);
+    if (dead_) return;
     action();
+    if (optimistic_) persist_events();
+    look_at_board(true);
     go();
   }
   void on_board(Rank rank);
   bool has_met(Rank rank) const { return peers_.contains(rank); }
   void on_stable_told() { look_at_stable(); }
+  void on_board_changed() { look_at_board(true); }
   void on_frame(Rank from, std::uint64_t connection, const Frame& frame);
   void on_connection_closed(Rank from, std::uint64_t connection);
   struct Answer {
@@ -149,6 +156,7 @@ class Process {
   Incarnation incarnation() const { return incarnation_; }
   Node& node() { return node_; }
   Life& life() { return life_; }
+  const Life& life() const { return life_; }
   bool replaying() const { return protocol_.replaying(); }
   std::string describe();  // what it waits for
 
@@ -180,6 +188,15 @@ class Process {
     std::uint64_t question = 0;
     std::vector<Frame> waiting;
     std::map<MessageName, Message*> receiving, unfinished, unlogged;
+    // under optimist
+    core::vprotocol::IncomingDependencies incoming;
+    std::uint64_t taken = 0;              // messages from it
+    std::optional<Incarnation> orphaned;  // nothing more is taken from this one and those before
+    struct Early {
+      std::uint64_t connection = 0;
+      Frame frame;
+    };
+    std::deque<Early> early;              // frames that wait for what the board does not know yet
     bool running() const { return known.state == RankState::running; }
   };
   struct Unstable {
@@ -207,6 +224,24 @@ class Process {
   void look_at_stable();
   void release_held();
   bool point();  // true: it died here
+
+  // optimism.cpp
+  void begin_optimist();
+  void look_at_board(bool second);
+  void stop();
+  bool know(const Frame& frame, const Peer& from) const;
+  void take_dependencies(Peer& from, const Frame& frame);
+  void take_early(Peer& from);
+  void drop_orphans(Peer& from);
+  void drop(Peer& from, Message& message);
+  void see(Message& message);
+  void send_dependencies(Peer& to);
+  void send_optimistic(Peer& to, Request& request, Frame frame);
+  bool offer(std::uint64_t token);
+  void release_effects();
+  void pass(std::uint64_t token);
+  std::uint64_t stream_end() const { return past_events_ + log_.events.size(); }
+
   void diverged(const char* what);
 
   // send.cpp
@@ -215,6 +250,7 @@ class Process {
   bool send_at_once(Peer& to, Request& request, const Frame& frame);
   void await_match(Peer& to, Request& request, const Frame& frame);
   void acknowledge(Peer& to, const Frame& message);
+  void send_matched(Peer& to, Frame frame);
   void publish(Peer& to, std::size_t end);
   void publish_and_offer(Peer& to, bool nothing_waits);
   void transmit(Peer& to, const Frame& frame);
@@ -224,6 +260,7 @@ class Process {
   Stream& stream(Peer& to) { return log_.streams[to.rank]; }
 
   // receive.cpp
+  void on_known_frame(Peer& from, std::uint64_t connection, const Frame& frame);
   void on_logged_frame(Peer& from, const Frame& frame, bool from_log);
   void accept(Peer& from, const Frame& frame, bool from_log);
   void deliver_early(ContextState& state, ContextPeer& arrivals);
@@ -255,6 +292,8 @@ class Process {
   RankLog& log_;
   Life& life_;
   core::vprotocol::Pessimist protocol_;
+  core::vprotocol::Optimist optimist_;
+  const bool optimistic_;
   Program program_;
   Blocked* blocked_ = nullptr;
   std::coroutine_handle<> handle_;
@@ -271,6 +310,17 @@ class Process {
   std::deque<Unstable> unstable_;
   std::deque<HeldSend> held_;
   bool restarted_ = false;
+  // under optimist: what of the board was looked at, what waits until the vector is stable
+  std::size_t cuts_seen_ = 0;
+  std::uint64_t stable_seen_ = 0, tokens_ = 0;
+  struct Effect {
+    Peer* to = nullptr;  // an acknowledgement; else output, or the end
+    Frame frame;
+    Checker::Output output;
+    bool is_end = false;
+  };
+  std::map<std::uint64_t, Effect> effects_;
+  bool ending_ = false;
   std::map<std::pair<Rank, std::pair<bool, MessageName>>, const Frame*> sent_before_;
 };
 

@@ -10,6 +10,14 @@ using Verdict = core::match::Arrivals::Verdict;
 
 void Process::on_frame(Rank source, std::uint64_t connection, const Frame& frame) {
   Peer& from = peer(source);
+  if (optimistic_ && (!from.early.empty() || !know(frame, from))) {
+    world_.count_wait();
+    return void(from.early.push_back({connection, frame}));
+  }
+  on_known_frame(from, connection, frame);
+}
+
+void Process::on_known_frame(Peer& from, std::uint64_t connection, const Frame& frame) {
 #ifndef HOLDFAST_MUTATE_ACCEPT_OLD_INCARNATION
   if (frame.incarnation < from.known.incarnation) return;
 #endif
@@ -32,6 +40,8 @@ void Process::on_frame(Rank source, std::uint64_t connection, const Frame& frame
 void Process::on_logged_frame(Peer& from, const Frame& frame, bool from_log) {
   if (frame.position < from.cursor) return;  // taken already
   from.cursor = frame.position + 1;
+  if (optimistic_ && from.orphaned && frame.incarnation <= *from.orphaned) return;
+  if (frame.dependencies) return take_dependencies(from, frame);
   if (frame.kind == FrameKind::matched) return on_matched(from, frame);
   accept(from, frame, from_log);
 }
@@ -54,6 +64,7 @@ void Process::accept(Peer& from, const Frame& frame, bool from_log) {
   m.frame = frame;
   m.source = from.rank;
   m.tag = frame.tag;
+  m.number = from.taken++;
   m.where = !frame.large() ? Message::Where::held : from_log ? Message::Where::in_log : Message::Where::at_sender;
   if (frame.large()) from.unfinished.emplace(MessageName(frame), &m);
   if (verdict == Verdict::early) {
@@ -76,7 +87,9 @@ void Process::deliver_early(ContextState& state, ContextPeer& arrivals) {
 // A message that was lost with its sender's node comes again. It keeps its place and its match.
 void Process::renew(Peer& from, Message& m, const Frame& frame, bool from_log) {
   from.unlogged.erase(MessageName(frame));
+  const auto state = m.frame.payload.state;
   m.frame = frame;
+  m.frame.payload.state = state;  // the message is what it was
   m.in_some_log = true;
   m.where = !frame.large() ? Message::Where::held : from_log ? Message::Where::in_log : Message::Where::at_sender;
   if (m.receive) take_payload(*m.receive, m);
@@ -86,6 +99,8 @@ void Process::complete(Request& receive, Message& m) {
   receive.matched = true;
   receive.source = m.source;
   receive.tag = m.tag;
+  if (optimistic_) see(m);
+  if (dead_) return;
   protocol_.on_match(receive.number, receive.any_source, receive.forced, m.source);
   if (point()) return;
   if (!handling_) persist_events();

@@ -27,7 +27,7 @@ SeedOutcome run_seed(const JobOptions& given) {
   out.faulty = run_job(options, faults);
   const bool whole = out.faulty.violations.empty() && out.faulty.ended.empty();
   if (whole && send_deterministic(options.workload) && out.faulty.results != before.results) {
-    out.faulty.violations.push_back("the results are not those of the run without faults");
+    out.faulty.violations.emplace_back("the results are not those of the run without faults");
   }
   return out;
 }

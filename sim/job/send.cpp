@@ -31,7 +31,8 @@ void Process::await_match(Peer& to, Request& request, const Frame& frame) {
 // The short way: it is given to the connection first, and logged then.
 bool Process::send_at_once(Peer& to, Request& request, const Frame& frame) {
   Stream& own = stream(to);
-  if (!to.open || restarted_ || frame.large() || frame.synchronous || !protocol_.gate().open()) return false;
+  if (!to.open || restarted_ || frame.large() || frame.synchronous) return false;
+  if (optimistic_ ? optimist_.vector().changed_for(to.rank) : !protocol_.gate().open()) return false;
   if (!to.queue.empty() || to.sent != own.records.size()) return false;
   Frame now = frame;
   now.position = own.records.size();
@@ -88,6 +89,7 @@ void Process::acknowledge(Peer& to, const Frame& message) {
   settle();
   if (dead_) return;
   frame.payload = {life_.determined.size(), static_cast<std::uint32_t>(life_.seen.size())};  // for the checker
+  if (optimistic_) return send_matched(to, frame);
   Stream& own = stream(to);
   const bool nothing_waits = to.sent == own.records.size();
   frame.position = own.records.size();

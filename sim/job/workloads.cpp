@@ -40,6 +40,7 @@ Program ring(JobOptions options, Process& mpi) {
     value = mix(value, got.value);
     if (script.mine(s, 1) % 4 == 0) co_await mpi.compute(script.pause(s));
     if (mpi.rank() != 0) co_await mpi.wait(mpi.isend(next, 0, 1, mix(value, s), Script::mode(script.mine(s))));
+    if (script.mine(s, 2) % 3 == 0) mpi.print(value);
   }
   co_return value;
 }
@@ -60,6 +61,7 @@ Program stencil(JobOptions options, Process& mpi) {
     co_await mpi.wait(to_right);
     co_await mpi.wait(to_left);
     value = mix(mix(value, a.value), b.value);
+    if (script.mine(s, 3) % 3 == 0) mpi.print(value);
   }
   co_return value;
 }
@@ -83,6 +85,7 @@ Program wavefront(JobOptions options, Process& mpi) {
       value = mix(value, got.value);
     }
     if (script.mine(s, 3) % 4 == 0) co_await mpi.compute(script.pause(s));
+    if (script.mine(s, 4) % 3 == 0) mpi.print(value);
     if (south) co_await mpi.wait(mpi.isend(mpi.rank() + width, 0, step % 3, mix(value, 2 * s), Script::mode(script.mine(s, 1))));
     if (east) co_await mpi.wait(mpi.isend(mpi.rank() + 1, 1, step % 3, mix(value, 2 * s + 1), Script::mode(script.mine(s, 2))));
   }
@@ -109,6 +112,7 @@ Program master(JobOptions options, Process& mpi) {
       const bool more = given < tasks;
       if (more) ++given;
       else ++ended;
+      if (mix(value, 7) % 4 == 0) mpi.print(value);
       const SendMode mode = Script::mode(mix(value, 6));
       co_await mpi.wait(mpi.isend(got.source.value, 1, more ? task : end, value, mode));
       open[static_cast<std::size_t>(i)] = nullptr;
@@ -156,6 +160,7 @@ Program traffic(JobOptions options, Process& mpi) {
       if (from == self) open.push_back(mpi.isend(to, context, tag, mix(value, h), mode));
     }
     if (script.mine(s, 1) % 3 == 0) co_await mpi.compute(script.pause(s));
+    if (script.mine(s, 2) % 3 == 0) mpi.print(value);
     std::uint64_t tries = 0;
     while (!open.empty()) {
       const std::uint64_t choice = mix(value, ++tries) % 8;

@@ -11,7 +11,7 @@ World::World(const JobOptions& options, const std::vector<Fault>& faults)
     : options_(options),
       faults_(faults),
       random_(mix(options.seed, faults.empty() ? 1 : 2)),
-      checker_(options.ranks),
+      checker_(options.ranks, options.optimistic()),
       network_(*this),
       processes_(static_cast<std::size_t>(options.ranks)),
       head_(*this) {
@@ -115,8 +115,9 @@ void World::fetch(Process& by, Node* node, Rank source, const Frame& message, st
 }
 
 void World::on_left(Process& process, const Frame& frame) {
+  if (frame.dependencies) return;
   if (frame.kind == wire::FrameKind::matched) {
-    return checker_.on_acknowledged(process.self(), process.incarnation(), frame.payload.send, frame.payload.value);
+    return checker_.on_acknowledged(process.self(), process.incarnation(), frame.payload.send, frame.payload.value, frame.payload.state);
   }
   ++outcome_.messages;
   checker_.on_left(process.self(), process.incarnation(), frame.payload.send);
@@ -126,6 +127,29 @@ void World::on_finished(Process& process, std::uint64_t result) {
   checker_.on_finished(process.life(), result);
   // Not from inside its own call.
   at_process(process, 0, [](Process& p) { p.node().on_finished(p); });
+}
+
+// What a node that was declared lost prints reaches nobody.
+void World::on_output(Process& process, const Checker::Output& output) {
+  if (!head_.lost(process.node().id())) checker_.on_output(process.self(), process.incarnation(), output);
+}
+
+void World::on_orphan(Node& node, Rank rank, const Process* process, std::uint64_t cut, std::size_t heard) {
+  ++outcome_.rollbacks;
+  checker_.on_rolled_back(rank, process ? &process->life() : nullptr, cut, heard);
+  if (rollbacks_to_strike_ == 0) return;
+  --rollbacks_to_strike_;
+  strike_in_rollback(node.id(), rank);
+}
+
+std::vector<NodeId> World::listeners(NodeId of) {
+  std::vector<NodeId> out;
+  for (auto& n : nodes_) {
+    if (n->dead() || n->id() == of) continue;
+    const bool holds = std::ranges::any_of(nodes_, [&](const auto& guest) { return !guest->dead() && guest->holder() == n->id(); });
+    if (holds || n->holder() == of) out.push_back(n->id());
+  }
+  return out;
 }
 
 void World::on_diverged(Process& process, const char* what) {

@@ -71,6 +71,11 @@ class World {
   void fetch(Process& by, Node* node, Rank source, const Frame& message, std::uint64_t question);
   void on_left(Process& process, const Frame& frame);
   void on_finished(Process& process, std::uint64_t result);
+  void on_output(Process& process, const Checker::Output& output);
+  void on_orphan(Node& node, Rank rank, const Process* process, std::uint64_t cut, std::size_t heard);
+  void count_wait() { ++outcome_.waits_for_terms; }
+  void count_orphaned() { ++outcome_.orphaned_messages; }
+  std::vector<NodeId> listeners(NodeId node);  // whom it tells what is stable
   void on_point(Process& process);
   void on_diverged(Process& process, const char* what);
   void on_node_gone(NodeId node);
@@ -85,6 +90,7 @@ class World {
   void lose_related(std::uint64_t choice);
   int living() const;
   void pause_node(std::uint64_t choice);
+  void strike_in_rollback(NodeId number, Rank rank);
   NodeId node_victim(std::uint64_t choice);
   void stuck();
 
@@ -98,6 +104,7 @@ class World {
   std::vector<std::unique_ptr<Node>> nodes_;
   Head head_;
   JobOutcome outcome_;
+  int rollbacks_to_strike_ = 0;
   bool excused_ = false;  // two nodes were lost so close together that determinants may be lost
 };
 

@@ -64,10 +64,16 @@ Dependency CutTable::renewed(const Dependency& d) const {
 
 std::optional<std::uint64_t> first_lost(Bytes stream, const CutTable& cuts) {
   const std::size_t whole = whole_events(stream);
+  std::uint64_t last_event_end = 0;
   EventHead head;
   for (std::size_t at = 0; at < whole; at += encoded_bytes(head)) {
     std::memcpy(&head, stream.data() + at, sizeof(head));
-    if (head.kind == EventKind::dependency && cuts.verdict(dependency_of(head)) == Cuts::Verdict::lost) return at;
+    if (head.kind != EventKind::dependency) last_event_end = at + encoded_bytes(head);
+#ifdef HOLDFAST_MUTATE_CUT_LATE
+    else if (cuts.verdict(dependency_of(head)) == Cuts::Verdict::lost) return at + encoded_bytes(head);
+#else
+    else if (cuts.verdict(dependency_of(head)) == Cuts::Verdict::lost) return last_event_end;
+#endif
   }
   return std::nullopt;
 }

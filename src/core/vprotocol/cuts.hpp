@@ -58,8 +58,8 @@ class CutTable {
   std::unordered_map<Rank, Cuts> cuts_;
 };
 
-// Where an event stream is to be cut: at its first record of a dependency on something lost. Nothing: its rank is no orphan.
-// Bytes behind the last whole event are not looked at.
+// Where an event stream is to be cut: behind the last event before its first record of a dependency on something lost, so that no record
+// is kept of a message that is not matched any more. Nothing: its rank is no orphan. Bytes behind the last whole event are not looked at.
 std::optional<std::uint64_t> first_lost(Bytes stream, const CutTable& cuts);
 
 }  // namespace hf::core::vprotocol

@@ -88,7 +88,7 @@ TEST(Cuts, DrawnAtRandom) {
   }
 }
 
-TEST(FirstLost, IsTheFirstRecordOfADependencyOnSomethingLost) {
+TEST(FirstLost, IsBeforeTheFirstRecordOfADependencyOnSomethingLost) {
   std::vector<std::byte> stream;
   encode(stream, {EventKind::match, 3, 0});
   encode(stream, record_of({Rank(2), Term(0), 16}));
@@ -105,6 +105,17 @@ TEST(FirstLost, IsTheFirstRecordOfADependencyOnSomethingLost) {
   EXPECT_EQ(first_lost(stream, cuts), 64u);
   EXPECT_EQ(first_lost(Bytes(stream).first(79), cuts), std::nullopt) << "it is not whole";
   cuts.add(Rank(2), Term(2), 0);
+  EXPECT_EQ(first_lost(stream, cuts), 16u);
+}
+
+TEST(FirstLost, RecordsBeforeItWithoutAnEventBetweenGoToo) {
+  std::vector<std::byte> stream;
+  encode(stream, {EventKind::time, 0, 77});
+  encode(stream, record_of({Rank(2), Term(0), 16}));
+  encode(stream, record_of({Rank(1), Term(0), 16}));
+  encode(stream, {EventKind::match, 1, 0});
+  CutTable cuts;
+  cuts.add(Rank(1), Term(1), 0);
   EXPECT_EQ(first_lost(stream, cuts), 16u);
 }
 

@@ -26,6 +26,7 @@ class Optimist {
 
   // What the board says, as far as the rank has looked.
   CutTable& cuts() { return cuts_; }
+  const CutTable& cuts() const { return cuts_; }
   StableVector& stable() { return stable_; }
   bool look() { return is_orphan_ = is_orphan_ || !vector_.look(cuts_, stable_), !is_orphan_; }
   bool is_orphan() const { return is_orphan_; }
