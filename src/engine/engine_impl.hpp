@@ -452,6 +452,7 @@ class EngineImpl {
   std::uint64_t acknowledged_ = 0;       // so many have waited
   std::uint64_t cuts_seen_ = 0;          // of the board, that this rank has looked at
   std::uint64_t stable_news_seen_ = 0;
+  bool ends_as_orphan_ = false;
   std::uint64_t told_end_ = 0;           // of the event stream when the agent was last told
   const wire::RecorderLink* recorder_ = nullptr;  // null: the C library is not recorded
   bool libc_events_wait_ = false;  // level `node`: the holder is to have them before the next gated frame leaves

@@ -56,7 +56,7 @@ void EngineImpl::on_events_stored(std::uint64_t position) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   tell_own_events();
 #ifndef HOLDFAST_MUTATE_CUTS_NOT_LOOKED_AT_AGAIN
-  if (agent->cut_total() != cuts_seen_) look_whether_orphan();
+  if (!ends_as_orphan_ && agent->cut_total() != cuts_seen_) look_whether_orphan();
 #endif
 }
 
@@ -255,6 +255,8 @@ void EngineImpl::take_out(Peer& from, std::uint64_t first, ContextState& state) 
 
 // The agent ends this process once it has seen what this one has, and starts the rank from before.
 void EngineImpl::end_as_orphan() {
+  // The agent looks at what is written.
+  if (!std::exchange(ends_as_orphan_, true)) persist_events();
   agent->tell(wire::BootstrapKind::orphaned);
   while (!agent->closed()) {
     pollfd look{agent->descriptor(), 0, 0};

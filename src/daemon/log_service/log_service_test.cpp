@@ -63,10 +63,11 @@ struct FakeRank {
     std::memset(segments.back().get(), 0, bytes);
     return {segments.back().get(), bytes};
   }
-  void append(std::mt19937& random, int destination, std::size_t payload_bytes) {
+  void append(std::mt19937& random, int destination, std::size_t payload_bytes, bool depends = false) {
     Octets payload = random_bytes(random, payload_bytes);
     wire::FrameHeader header;
     header.kind = payload_bytes > 4000 ? wire::FrameKind::rendezvous : wire::FrameKind::eager;
+    if (depends) header.kind = wire::FrameKind::dependencies;
     header.source = source.value;
     header.sequence = sent[destination].size();
     header.length = payload_bytes;
@@ -231,6 +232,27 @@ TEST(LogService, KeepsTheBudget) {
   std::size_t given = 0;
   for (const RemoteRecord& r : answer.run) given += r.payload.size();
   EXPECT_EQ(given, 10'000u);
+}
+
+// Under optimist nobody may take a message without what it depends on.
+TEST(LogService, GivesDependenciesWholeWhateverTheBudget) {
+  Job job;
+  std::mt19937 random(4);
+  FakeRank& rank = job.provider.add(1, 0);
+  for (int i = 0; i < 200; ++i) rank.append(random, 0, i % 2 == 0 ? wire::dependencies_bytes_max : 1000, i % 2 == 0);
+  rank.writer.publish(0);
+  std::size_t seen = 0;
+  for (std::uint64_t at = 0; seen < 200;) {
+    job.client.read(stream_of(1), at, 0, 0);
+    RemoteAnswer answer;
+    ASSERT_TRUE(job.next(answer));
+    ASSERT_FALSE(answer.run.empty());
+    for (const RemoteRecord& r : answer.run) {
+      EXPECT_EQ(r.omitted, r.header.kind != wire::FrameKind::dependencies) << seen;
+      ++seen;
+    }
+    at = answer.next;
+  }
 }
 
 TEST(LogService, GivesWhatIsPublishedOnceItsEventsAreStable) {
