@@ -17,8 +17,8 @@ std::vector<Fault> plan_faults(const JobOptions& options, std::uint64_t events) 
   static const std::vector<Fault::Kind> of_ranks{kill, kill, kill, kill_at_point, kill_at_point, kill_again, lose_connection};
   static const std::vector<Fault::Kind> of_nodes{kill, kill, kill, kill_at_point, kill_at_point, kill_again, lose_connection,
                                                  lose_node, lose_node, lose_related, pause_node, lose_holder_connection};
-  static const std::vector<Fault::Kind> under_optimist{kill, kill, kill_at_point, kill_again, lose_connection, lose_node, lose_node, lose_node,
-                                                       lose_related, pause_node, lose_holder_connection, strike_rollback, strike_rollback};
+  static const std::vector<Fault::Kind> under_optimist{kill, kill, kill_at_point, kill_again, lose_connection,
+                                                       lose_node, lose_node, lose_node, lose_related, pause_node, lose_holder_connection, strike_rollback, strike_rollback};
   const auto& drawn = options.optimistic() ? under_optimist : options.node_level ? of_nodes : of_ranks;
   const auto& kinds = options.kinds.empty() ? drawn : options.kinds;
   Random random(mix(options.seed, 3));

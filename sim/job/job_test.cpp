@@ -39,6 +39,18 @@ TEST(SimulatedJob, NodesAreLostTogether) {
   good(options, 300, "--ranks 6 --nodes 5 --spares 2 --kinds related-nodes,pause");
 }
 
+TEST(SimulatedJob, Optimist) {
+  JobOptions options;
+  options.optimist = true;
+  good(options, 400, "--protocol optimist");
+  options.ranks = 6;
+  options.nodes = 5;
+  options.spares = 2;
+  options.workload = Workload::traffic;
+  options.kinds = {Fault::lose_node, Fault::strike_rollback, Fault::lose_related, Fault::pause_node};
+  good(options, 150, "--protocol optimist --ranks 6 --nodes 5 --spares 2 --workload traffic --kinds node,rollback,related-nodes,pause");
+}
+
 TEST(SimulatedJob, ManyRanksAndFaults) {
   JobOptions options;
   options.ranks = 64;

@@ -77,6 +77,7 @@ void Node::connect() {
     visit_last_ = 0;
     sender_.on_connected(generation_);
     pump();
+    if (world_.options().optimistic()) meet(world_.node(holder_));
   });
 }
 

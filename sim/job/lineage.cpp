@@ -50,7 +50,8 @@ Lineage::State Lineage::on_start(Rank rank, Term term, Bytes stream) {
   const bool ended = cuts < line.cuts.size();
   State state{rank, cuts, mark_at(line, stream.size()).depends, {}};
   if (!ended && (same != events || same != line.events.size())) {
-    violation_(fmt::format("rank {} begins with {} events, of which {} are of its history of {}", rank.value, events, same, line.events.size()));
+    violation_(fmt::format("rank {} begins with {} events, of which {} are of its history of {}", rank.value, events, same,
+                           line.events.size()));
   }
   if (ended && same != events) {
     events_.push_back({.lost_by = line.cuts[cuts].number});
@@ -74,7 +75,8 @@ void Lineage::on_written(State& state, Bytes bytes, std::size_t seen) {
   EventId& own = state.depends[static_cast<std::size_t>(state.rank.value)];
   auto next = state.merges.begin();
   auto mark = [&](std::size_t end, std::size_t seen_there) {
-    if (is_of_line) line.marks.push_back({begin + end, line.events.size(), std::max(line.marks.back().seen, seen_there), state.depends});
+    if (!is_of_line) return;
+    line.marks.push_back({begin + end, line.events.size(), std::max(line.marks.back().seen, seen_there), state.depends});
   };
   EventHead head;
   std::size_t at = 0;

@@ -1,9 +1,9 @@
 # Each of these bugs must be found by a checker within the seeds given: the simulator, the named sources built with the bug, must
 # report a failed seed. (An object file given to the linker takes the place of the one in the library.)
 function(holdfast_sim_mutations seeds)
-  cmake_parse_arguments(arg "" "" "SOURCES;MUTATIONS;ARGS" ${ARGN})
+  cmake_parse_arguments(arg "" "PREFIX" "SOURCES;MUTATIONS;ARGS" ${ARGN})
   foreach(mutation IN LISTS arg_MUTATIONS)
-    string(TOLOWER ${mutation} name)
+    string(TOLOWER ${arg_PREFIX}${mutation} name)
     set(program sim_job_mutated_${name})
     add_library(hf_${program} OBJECT ${arg_SOURCES})
     target_compile_definitions(hf_${program} PRIVATE HOLDFAST_MUTATE_${mutation})
@@ -40,3 +40,30 @@ holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/store.cpp MUTATIONS FOR
 holdfast_sim_mutations(500 SOURCES ${core}/event_logger/sender.cpp MUTATIONS STABLE_WHEN_SENT)
 holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/found.cpp MUTATIONS OLDER_SUFFICES ${nodes} related-nodes --workload traffic)
 holdfast_sim_mutations(2000 SOURCES ${here}/keeper.cpp MUTATIONS COUNT_OLD_VISITS ARGS --kinds node,holder-connection)
+
+# Optimistic logging. Mutations that stand above under another protocol have another name here.
+function(holdfast_sim_optimist seeds)
+  cmake_parse_arguments(arg "" "" "SOURCES;MUTATIONS;ARGS" ${ARGN})
+  holdfast_sim_mutations(${seeds} SOURCES ${arg_SOURCES} MUTATIONS ${arg_MUTATIONS} PREFIX optimist_ ARGS --protocol optimist ${arg_ARGS})
+endfunction()
+set(traffic ARGS --workload traffic --faults 6 --kinds node,rollback)
+set(nodes ARGS --ranks 6 --nodes 5 --spares 2 --workload traffic --kinds)
+
+# What a state depends on, what is said of it, what is stable.
+holdfast_sim_optimist(2000 SOURCES ${core}/vprotocol/stable_vector.cpp MUTATIONS STABLE_ANYWHERE ${traffic})
+holdfast_sim_optimist(20000 SOURCES ${core}/vprotocol/stable_vector.cpp MUTATIONS STABLE_OF_ANOTHER_TERM ${traffic})
+holdfast_sim_optimist(2000 SOURCES ${core}/vprotocol/dependencies.cpp MUTATIONS FORGET_CHANGE ${traffic})
+holdfast_sim_optimist(20000 SOURCES ${core}/vprotocol/optimist.cpp MUTATIONS NO_MERGE_IN_REPLAY ${traffic})
+holdfast_sim_optimist(2000 SOURCES ${core}/vprotocol/pessimist.cpp MUTATIONS DROP_MATCH DROP_DELIVERY DROP_FAILED_TEST RUN_LEFT_OPEN
+                      ${traffic})
+holdfast_sim_optimist(10000 SOURCES ${here}/keeper.cpp MUTATIONS HOLDER_TELLS ${nodes} related-nodes --steps 3 --faults 1)
+# What leaves the job; what does not wait.
+holdfast_sim_optimist(200 SOURCES ${here}/optimism.cpp MUTATIONS OUTPUT_AT_ONCE MATCHED_AT_ONCE SEND_WAITS)
+# Orphans.
+holdfast_sim_optimist(2000 SOURCES ${core}/vprotocol/cuts.cpp MUTATIONS CUT_LATE ${traffic})
+holdfast_sim_optimist(2000 SOURCES ${here}/optimism.cpp MUTATIONS RECORD_LATE ${traffic})
+holdfast_sim_optimist(20000 SOURCES ${here}/optimism.cpp MUTATIONS KEEP_ORPHANS COUNT_STAYS AHEAD_OF_THE_BOARD ${traffic})
+holdfast_sim_optimist(20000 SOURCES ${here}/receive.cpp MUTATIONS TAKE_FROM_ORPHANS ACCEPT_OLD_INCARNATION ${traffic})
+holdfast_sim_optimist(20000 SOURCES ${here}/orphans.cpp MUTATIONS BEGIN_UNTOLD ${traffic})
+holdfast_sim_optimist(20000 SOURCES ${core}/event_logger/store.cpp MUTATIONS HOLDER_NOT_CUT ${traffic})
+holdfast_sim_optimist(2000 SOURCES ${core}/event_logger/store.cpp MUTATIONS ACCEPT_FENCED ${nodes} pause)

@@ -1,5 +1,6 @@
 // A simulated node: its agent, joined to core/event_logger as src/daemon/ joins it, and the memory in which its ranks' logs stand.
-// node.cpp: ranks and their logs; keeper.cpp: determinants on other nodes; orphans.cpp: under optimist, cuts, orphans, who knows what is stable.
+// node.cpp: ranks and their logs; keeper.cpp: determinants on other nodes; orphans.cpp: under optimist,
+// cuts, orphans, who knows what is stable.
 #pragma once
 #include <deque>
 #include <functional>
@@ -112,6 +113,7 @@ class Node {
   void know_stable(Rank rank, Term term, std::uint64_t end);
   void tell_ranks();
   void spread();
+  void meet(Node& holder);
 
   World& world_;
   NodeId self_;

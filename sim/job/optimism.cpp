@@ -118,6 +118,18 @@ void Process::drop(Peer& from, Message& m) {
 // The program may see it from now on.
 void Process::see(Message& m) {
   world_.checker().lineage().on_matched(life_.lineage, m.frame.payload.state, protocol_.events().size());
+#ifdef HOLDFAST_MUTATE_RECORD_LATE
+  core::vprotocol::Pessimist aside;
+  optimist_.on_seen(peer(m.source).incoming, m.number, aside);
+  return world_.at_process(*this, 20'000, [records = std::vector(aside.events().begin(), aside.events().end())](Process& p) {
+    core::vprotocol::EventHead head;
+    for (std::size_t at = 0; at < records.size(); at += sizeof(head)) {
+      std::memcpy(&head, records.data() + at, sizeof(head));
+      p.protocol_.append_dependency(core::vprotocol::dependency_of(head));
+    }
+    p.persist_events();
+  });
+#endif
   if (optimist_.on_seen(peer(m.source).incoming, m.number, protocol_)) return;
   persist_events();
   stop();
@@ -148,6 +160,9 @@ void Process::send_optimistic(Peer& to, Request& request, Frame frame) {
   if (point()) return;
   publish(to, own.records.size());
   if (point()) return;
+#ifdef HOLDFAST_MUTATE_SEND_WAITS
+  if (!optimist_.vector().empty()) return;
+#endif
   await_match(to, request, frame);
   ensure_open(to);
   pump(to);
@@ -159,6 +174,9 @@ void Process::send_matched(Peer& to, Frame frame) {
   if (dead_) return;
   frame.payload.state = world_.checker().lineage().snapshot(life_.lineage);
   effects_[++tokens_] = {.to = &to, .frame = frame};
+#ifdef HOLDFAST_MUTATE_MATCHED_AT_ONCE
+  return pass(tokens_);
+#endif
   if (offer(tokens_)) pass(tokens_);
 }
 
@@ -170,6 +188,9 @@ void Process::print(std::uint64_t value) {
   if (dead_) return;
   Checker::Output output{world_.checker().on_print(life_), value, life_.seen.size(), world_.checker().lineage().snapshot(life_.lineage)};
   effects_[++tokens_].output = output;
+#ifdef HOLDFAST_MUTATE_OUTPUT_AT_ONCE
+  return pass(tokens_);
+#endif
   if (offer(tokens_)) pass(tokens_);
 }
 

@@ -112,6 +112,9 @@ void Node::propose(std::unique_ptr<Fetch> fetch) {
   const Adoption adoption = fetch->adoption;
   proposed_[adoption.group] = std::move(fetch);
   world_.head().on_proposed(*this, adoption, std::move(positions));
+#ifdef HOLDFAST_MUTATE_BEGIN_UNTOLD
+  begin(adoption.group);
+#endif
 }
 
 void Node::begin(std::uint64_t group) {
@@ -144,6 +147,23 @@ void Node::on_stable_known(const std::vector<Dependency>& known) {
   if (!changed) return;
   tell_ranks();
   spread();
+}
+
+// A connection to a holder begins with all that both sides know; and who may be a holder only now asks the others.
+void Node::meet(Node& holder) {
+  told_.erase(holder.self_);
+  spread();
+  world_.at_node(holder, world_.latency(false), [&world = world_, &holder, guest = self_] {
+    holder.told_.erase(guest);
+    holder.spread();
+    for (NodeId other : world.listeners(holder.self_)) {
+      Node& asked = world.node(other);
+      world.at_node(asked, world.latency(false), [&asked, to = holder.self_] {
+        asked.told_.erase(to);
+        asked.spread();
+      });
+    }
+  });
 }
 
 // To holders and to whom it holds for, what has changed since it told them last; a little later, all at once.

@@ -110,8 +110,10 @@ Request* Process::isend(int to, int context, int tag, std::uint64_t value, SendM
     return &request;
   }
   if (send_at_once(p, request, frame)) return &request;
-  if (optimistic_) send_optimistic(p, request, frame);
-  else send_logged(p, request, frame);
+  if (!optimistic_) return send_logged(p, request, frame), &request;
+  send_optimistic(p, request, frame);
+  const bool waits = stream(p).published < stream(p).records.size() || (!request.complete && !frame.synchronous);
+  if (waits && !dead_) world_.checker().violation(fmt::format("rank {} ({}): a send waits", self_.value, incarnation_.value));
   return &request;
 }
 

@@ -40,7 +40,9 @@ void Process::on_known_frame(Peer& from, std::uint64_t connection, const Frame& 
 void Process::on_logged_frame(Peer& from, const Frame& frame, bool from_log) {
   if (frame.position < from.cursor) return;  // taken already
   from.cursor = frame.position + 1;
+#ifndef HOLDFAST_MUTATE_TAKE_FROM_ORPHANS
   if (optimistic_ && from.orphaned && frame.incarnation <= *from.orphaned) return;
+#endif
   if (frame.dependencies) return take_dependencies(from, frame);
   if (frame.kind == FrameKind::matched) return on_matched(from, frame);
   accept(from, frame, from_log);

@@ -64,7 +64,7 @@ Dependency CutTable::renewed(const Dependency& d) const {
 
 std::optional<std::uint64_t> first_lost(Bytes stream, const CutTable& cuts) {
   const std::size_t whole = whole_events(stream);
-  std::uint64_t last_event_end = 0;
+  [[maybe_unused]] std::uint64_t last_event_end = 0;
   EventHead head;
   for (std::size_t at = 0; at < whole; at += encoded_bytes(head)) {
     std::memcpy(&head, stream.data() + at, sizeof(head));

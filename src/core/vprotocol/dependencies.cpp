@@ -80,6 +80,9 @@ bool DependencyVector::look(const CutTable& cuts, const StableVector& stable) {
   bool is_lost = false;
   std::erase_if(entries_, [&](Entry& entry) {
     is_lost |= cuts.verdict(entry.dependency) == Cuts::Verdict::lost;
+#ifdef HOLDFAST_MUTATE_KEPT_IS_STABLE
+    if (cuts.verdict(entry.dependency) == Cuts::Verdict::kept) return true;
+#endif
     entry.dependency = cuts.renewed(entry.dependency);
     return stable.covers(entry.dependency);
   });

@@ -7,7 +7,9 @@ namespace hf::core::vprotocol {
 void Pessimist::append(const EventHead& head, std::span<const std::int32_t> indices) {
   if (run_open_) {
     run_open_ = false;
+#ifndef HOLDFAST_MUTATE_RUN_LEFT_OPEN
     if (head.kind != EventKind::delivery) append({EventKind::delivery, 0, last_failed_.value});
+#endif
   }
   encode(encoded_, head, indices);
   last_event_end_ = encoded_.size();
