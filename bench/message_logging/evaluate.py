@@ -13,6 +13,12 @@ def kept(rounds, name):
     return [r for r in rounds if r["series"] == name and r["kept"]]
 
 
+def counts(rounds):
+    """The least and the most rounds that were kept of a series."""
+    by_series = [len(kept(rounds, name)) for name in dict.fromkeys(r["series"] for r in rounds)]
+    return min(by_series, default=0), max(by_series, default=0)
+
+
 def labels(rounds, name):
     found = (label for r in kept(rounds, name) for o in r["outcomes"].values() for label in o["points"])
     return [label for label in dict.fromkeys(found) if label != DIGEST]

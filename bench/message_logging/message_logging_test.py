@@ -61,7 +61,8 @@ class Problems(unittest.TestCase):
         self.expect("mg.n4.shm, pessimist: 0 events", kernel("mg.n4.shm"))
 
     def test_the_log(self):
-        self.expect("5 bytes unprotected", a_round("pingpong.named.shm", pessimist=outcome({"1": 1}, determinants=0) | {"bytes_unprotected": 5}))
+        kept = outcome({"1": 1}, determinants=0) | {"bytes_unprotected": 5}
+        self.expect("5 bytes unprotected", a_round("pingpong.named.shm", pessimist=kept))
         unprotected = outcome({"1": 1}, determinants=0, bytes_logged=0) | {"bytes_unprotected": 5}
         self.expect(None, a_round("pingpong.named.shm", pessimist__no__log=unprotected))
         self.expect("6 bytes logged", a_round("pingpong.named.shm", pessimist__no__log=unprotected | {"bytes_logged": 6}))
@@ -72,10 +73,15 @@ class Problems(unittest.TestCase):
 
 class Values(unittest.TestCase):
     def test_ratios_are_within_a_round(self):
-        rounds = [a_round("pingpong.any.shm", n, none=outcome({"1": at}), pessimist=outcome({"1": 2 * at})) for n, at in enumerate((1, 5, 9))]
+        rounds = [a_round("pingpong.any.shm", n, none=outcome({"1": at}), pessimist=outcome({"1": 2 * at}))
+                  for n, at in enumerate((1, 5, 9))]
         self.assertEqual(evaluate.value(rounds, "pingpong.any.shm", "1", "pessimist"), 10)
         self.assertEqual(evaluate.to_none(rounds, "pingpong.any.shm", "1", "pessimist"), 2)
         self.assertIsNone(evaluate.value(rounds, "pingpong.any.shm", "2", "pessimist"))
+
+    def test_counts(self):
+        twice = [a_round("bt.n4.shm"), a_round("lu.n4.shm"), a_round("lu.n4.shm", 1), {**a_round("bt.n4.shm", 1), "kept": False}]
+        self.assertEqual(evaluate.counts(twice), (1, 2))
 
     def test_costs(self):
         rounds = [a_round("cost.pingpong.named", pessimist__process=outcome({"1": 10.0})),

@@ -18,12 +18,15 @@ Uncoordinated Failure Recovery), section V, with Holdfast's protocols. Written b
 PLACE_NAMES = {"shm": "one node, shared memory", "nodes2": "two nodes, loopback TCP", "nodes4": "four nodes, loopback TCP",
                DELAY: "four hosts, slow network"}
 PAPER = {
-    "pingpong": "The paper (figures 3 and 4; Gigabit Ethernet and Myrinet 10G): named sources: no difference in latency; any source: pessimist takes three "
-                "times as long, optimist much less; without the sender log the bandwidth on Myrinet is that of no fault tolerance.",
+    "pingpong": "The paper (figures 3 and 4; Gigabit Ethernet and Myrinet 10G): named sources: no difference in latency; any source: "
+                "pessimist takes three times as long, optimist much less; without the sender log the bandwidth on Myrinet is that of no "
+                "fault tolerance.",
     "events": "The paper (V.B): among the six kernels only MG and LU have non-deterministic events.",
-    "kernels": "The paper (figure 6, 64 processes, Myrinet 10G): without the sender log the protocols differ from each other by less than 2%; the log dominates.",
-    "scaling": "The paper (figure 5, Gigabit Ethernet, up to 256 processes): overhead below 10%; LU alone scales otherwise, optimist 6% ahead of pessimist with 256.",
-    "cost_pingpong": "The paper (Table I, Gigabit Ethernet): sending an event 6.3 us (pessimist), 6.7 us (optimist); acknowledgement 97.1 us, 1.1 us.",
+    "kernels": "The paper (figure 6, 64 processes, Myrinet 10G): the protocols differ from each other by less than 2%; the sender log "
+               "dominates.",
+    "scaling": "The paper (figure 5, Gigabit Ethernet, up to 256 processes): overhead below 10%; LU alone scales otherwise, optimist 6% "
+               "ahead of pessimist with 256.",
+    "cost_pingpong": "The paper (Table I): sending an event 6.3 us (pessimist), 6.7 us (optimist); acknowledgement 97.1 us, 1.1 us.",
     "cost_lu": "The paper (Table II, LU.C.64): sending events 17 ms (pessimist), 12 ms (optimist); acknowledgements 150 ms, 42 ms.",
 }
 
@@ -51,7 +54,8 @@ def ping_pong_rows(entry, place):
         for source in ("named", "any"):
             name = f"pingpong.{source}.{place}"
             cells.append(number(evaluate.value(rounds, name, size, NONE)))
-            cells += [f"{number(evaluate.value(rounds, name, size, v))} ({quotient(evaluate.to_none(rounds, name, size, v))})" for v in who]
+            cells += [f"{number(evaluate.value(rounds, name, size, v))} ({quotient(evaluate.to_none(rounds, name, size, v))})"
+                      for v in who]
         rows.append(cells)
     return rows
 
@@ -63,7 +67,8 @@ def event_rows(entry):
     for kernel in KERNELS:
         for ranks in ranks_of(kernel, "shm"):
             name = f"{kernel}.n{ranks}.shm"
-            events, messages, logged = (evaluate.total(rounds, name, protocol, f) for f in ("determinants", "messages_logged", "bytes_logged"))
+            events, messages, logged = (evaluate.total(rounds, name, protocol, field)
+                                        for field in ("determinants", "messages_logged", "bytes_logged"))
             seconds = evaluate.value(rounds, name, "seconds", protocol)
             if events is None or not seconds:
                 continue
@@ -112,9 +117,10 @@ def cost_rows(entry, what, label, unit, scale):
 
 def notes(entry):
     about = entry["machine"]
+    least, most = evaluate.counts(entry["rounds"])
     yield (f"{machine.title(about)}, kernel {about['kernel']}; {entry['date']}; commit {entry['commit']}; "
-           f"{entry['repetitions']} round(s){', quick' if entry['quick'] else ''}.")
-    if entry["repetitions"] < 5:
+           f"{least if least == most else f'{least} to {most}'} round(s) of each series{', quick' if entry['quick'] else ''}.")
+    if least < 5:
         yield "A short run: the paper's values are means of five, and these figures are to be taken again."
     yield table.distances(entry["rounds"])
     yield from table.disturbance(entry["rounds"])

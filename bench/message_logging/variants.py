@@ -22,7 +22,8 @@ class Programs(HoldfastMpi):
 
 
 class Variant(Holdfast):
-    """`place`: shm, nodes2, nodes4 or delay. Clocks are not recorded: the programs read one, and the paper's protocols do not know of them."""
+    """`place`: shm, nodes2, nodes4 or delay. Clocks are not recorded: the programs read one, of which the paper's protocols do not
+    know."""
 
     def __init__(self, mpi, protocol, kind, network):
         super().__init__(protocol + kind, mpi, logs=protocol != NONE)
