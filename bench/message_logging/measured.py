@@ -16,8 +16,9 @@ PLACES = (SHM, "nodes2", "nodes4", DELAY)
 RANKS = {SHM: 2, "nodes2": 2, "nodes4": 4, DELAY: 4}  # of a ping-pong
 SIZES = (1, 64, 1024, 4096, 16384, 65536, 262144, 1 << 20)
 
-FULL = {"bt": (24, 12), "cg": (8192, 60), "ft": (64, 6), "lu": (32, 10), "mg": (64, 8), "sp": (24, 24)}
+FULL = {"bt": (24, 12), "cg": (8192, 60), "ft": (64, 6), "lu": (32, 30), "mg": (64, 12), "sp": (24, 24)}
 SLOW = {"bt": (24, 4), "cg": (8192, 20), "ft": (64, 4), "lu": (16, 5), "mg": (32, 2), "sp": (24, 5)}
+SLOW_TRIPS = 200
 QUICK = {"bt": (8, 2), "cg": (512, 10), "ft": (16, 2), "lu": (8, 3), "mg": (16, 2), "sp": (8, 2)}
 
 
@@ -34,6 +35,8 @@ def ping_pongs(protocols):
     for place in PLACES:
         pair = RANKS[place] == 2
         trips = series.ping_pong(SIZES) if pair else series.ping_pong(SIZES, series.BUDGET)
+        if place == DELAY:
+            trips = tuple(f"{size}:{min(SLOW_TRIPS, series.trips(size, series.BUDGET // len(SIZES)))}" for size in SIZES)
         for source, first in (("named", ()), ("any", ("any",))):
             yield Series(f"pingpong.{source}.{place}", RANKS[place], place, "us", LOWER, "pingpong", jobs=((*first, *trips),),
                          ready_bytes=series.LONG_READY_BYTES if pair else series.READY_BYTES, quick=((*first, "1:200", "4096:100"),),
