@@ -94,7 +94,7 @@ class Pages(unittest.TestCase):
     def entry(self, rounds):
         about = {"cpu": "X", "family_model_stepping": "1/2/3", "cores": 2, "memory_gib": 1, "kernel": "6"}
         return {"machine": about, "date": "d", "commit": "c", "quick": False, "repetitions": 1, "protocols": PROTOCOLS, "delay_us": 500,
-                "absent": "no root", "rounds": rounds}
+                "absent": "no root", "any_distance": False, "rounds": rounds}
 
     def test_what_was_measured_is_there(self):
         text = page.tables(self.entry([kernel("lu.n4.shm", events=6)]), "### ")

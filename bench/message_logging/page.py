@@ -122,7 +122,7 @@ def notes(entry):
            f"{least if least == most else f'{least} to {most}'} round(s) of each series{', quick' if entry['quick'] else ''}.")
     if least < 5:
         yield "A short run: the paper's values are means of five, and these figures are to be taken again."
-    yield table.distances(entry["rounds"])
+    yield table.distances(entry["rounds"]) + (" Rounds in which it flipped were kept." if entry["any_distance"] else "")
     yield from table.disturbance(entry["rounds"])
     if entry["absent"]:
         yield f"Without the slow network: {entry['absent']}."

@@ -83,7 +83,8 @@ def measure(options, build, work, series_list, protocols):
             everyone[0].mpi.compile(one.program, one.example)
         done = rounds.Rounds(everyone, work, distance, options).run(series_list, repetitions)
     return {"machine": machine.describe(), "date": machine.today(), "commit": machine.commit(), "quick": options.quick,
-            "repetitions": repetitions, "protocols": protocols, "delay_us": options.delay_us, "absent": absent, "rounds": done}
+            "repetitions": repetitions, "protocols": protocols, "delay_us": options.delay_us, "absent": absent,
+            "any_distance": options.any_distance, "rounds": done}
 
 
 def main():
