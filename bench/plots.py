@@ -30,9 +30,9 @@ def rows_of(entry, prefix):
     return [row for row in entry["points"] if row["series"] == prefix or row["series"].startswith(prefix + ".")]
 
 
-def curves(axes, rows):
+def curves(axes, rows, style):
     """Value over size of message, a line a competitor."""
-    for name, (label, colour, line) in STYLE.items():
+    for name, (label, colour, line) in style.items():
         points = [(int(r["label"]), r["medians"][name]) for r in rows if name in r["medians"]]
         if points:
             axes.plot(*zip(*points), line, color=colour, label=label, markersize=4)
@@ -76,19 +76,24 @@ def height(row, name, relative):
 
 def draw(entry, figure, groups, path):
     """One file with a panel for every group of rows: (title, rows)."""
-    groups = [(title, rows) for title, rows in groups if rows]
-    if not groups:
-        return False
-    canvas, panels = pyplot.subplots(1, len(groups), figsize=(6 * len(groups), 4.4), squeeze=False)
-    for axes, (title, rows) in zip(panels[0], groups):
+    def fill(rows):
         if figure in CURVES:
-            curves(axes, rows)
-        else:
-            bars(axes, rows, relative=figure in ("examples", *COLLECTIVES))
+            return lambda axes: curves(axes, rows, STYLE)
+        return lambda axes: bars(axes, rows, relative=figure in ("examples", *COLLECTIVES))
+    return draw_panels(entry, [(title, fill(rows)) for title, rows in groups if rows], path)
+
+
+def draw_panels(entry, panels, path):
+    """One file; each panel has a title and a function that fills its axes."""
+    if not panels:
+        return False
+    canvas, axes_of = pyplot.subplots(1, len(panels), figsize=(6 * len(panels), 4.4), squeeze=False)
+    for axes, (title, fill) in zip(axes_of[0], panels):
+        fill(axes)
         axes.set_title(title, fontsize=9)
         axes.grid(True, alpha=0.3)
-    shown = {label: handle for axes in panels[0] for handle, label in zip(*axes.get_legend_handles_labels())}
-    panels[0][0].legend(shown.values(), shown.keys(), fontsize=7)
+    shown = {label: handle for axes in axes_of[0] for handle, label in zip(*axes.get_legend_handles_labels())}
+    axes_of[0][0].legend(shown.values(), shown.keys(), fontsize=7)
     canvas.text(0.01, 0.01, f"{machine.title(entry['machine'])}; {entry['date']}; commit {entry['commit']}", fontsize=7)
     canvas.tight_layout(rect=(0, 0.04, 1, 1))
     canvas.savefig(path, metadata={"Date": None})
@@ -121,4 +126,5 @@ def main():
             print(path)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import commands
 import competitors
+import drawing
 import machine
 import publish
 import results
@@ -97,22 +98,6 @@ def introduce(competitor):
     return {"about": about[1], "version": competitor.mpi.version, "error": None, "note": competitor.note}
 
 
-def draw(options, work, key):
-    for old in work.glob(f"*-{key}.svg"):
-        old.unlink()
-    if options.no_plots:
-        return
-    directory = work / "env" / "matplotlib"
-    try:
-        competitors.python_environment("matplotlib", directory)
-    except competitors.Unavailable as reason:
-        commands.say(f"no plots: {reason}")
-        return
-    words = (directory / "bin" / "python", competitors.HERE / "plots.py", work / "results.json", key, work)
-    done = commands.run(words, commands.clean_environment(), 120, "drawing")
-    commands.say(f"no plots: {done.why()}" if done.code else f"{len(done.out.split())} plots: {work}/*.svg")
-
-
 def tuned(options, build, work):
     try:
         tune.run(build, work, options.rounds or 2, Path(options.tune))
@@ -148,7 +133,7 @@ def main():
     key = machine.key(here)
     results.store(work / "results.json", key, entry)
     commands.say(table.as_text(entry))
-    draw(options, work, key)
+    drawing.draw(None if options.no_plots else competitors.HERE / "plots.py", work, key, work / "env")
     commands.say(f"results: {work / 'results.json'}")
     if options.publish:
         commands.say(f"published: {publish.publish(work, key, entry)}")

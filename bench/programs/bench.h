@@ -11,15 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "point.h"
 
 enum { WORD_BYTES = 512, WORD_TAG = 7, BATCHES_MAX = 10000 };
-
-static inline double now_s(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static inline void fail(const char* what) {
   fprintf(stderr, "bench: %s\n", what);
@@ -74,11 +69,6 @@ static inline long told(long number) {
 static inline long affordable(long most, long tried, double spent_s, double limit_s) {
   const double fit = spent_s > 0 ? limit_s / (spent_s / (double)tried) : (double)most;
   return told(fit >= (double)most ? most : fit < 1 ? 1 : (long)fit);
-}
-
-static inline void point(const char* label, double value) {
-  printf("point %s %.6g\n", label, value);
-  fflush(stdout);
 }
 
 static inline void point_of_size(long bytes, double value) {

@@ -178,7 +178,7 @@ void Agent::look_up(int rank) {
 void Agent::choose_ways(Ready& ready) {
   if (job_.large_messages == LargeMessages::copied) direct_from_ = UINT64_MAX;
   if (job_.large_messages != LargeMessages::measured || ranks_.size() < 2 || os::usable_cores() < 2) return;
-  auto rates = ways_of_this_machine(job_.protocol, cache_directory());
+  auto rates = ways_of_this_machine(job_.recovers() ? job_.protocol : wire::Protocol::none, cache_directory());
   if (!rates) return;
   ready.direct_from = direct_from_ = direct_from(*rates);
   ready.direct = rates->direct.back();

@@ -93,6 +93,7 @@ wire::Welcome Agent::welcome(int number) {
   out.log_level = job_.log_level;
   out.app_number = job_.program_of(number);
   out.protocol = job_.protocol;
+  out.keeps_payloads = job_.recovers();
   out.direct_from_bytes = direct_from_;
   out.rule_count = static_cast<std::uint32_t>(job_.collective_rules.size());
   out.job_started_ns = job_.started_ns;

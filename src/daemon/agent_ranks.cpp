@@ -247,6 +247,9 @@ void Agent::judge_signal(LocalRank& rank, int signal) {
   if (job_.protocol == wire::Protocol::none) {
     return end(fmt::format("rank {} was killed by {} (protocol none: nothing is recovered)", rank.rank, name));
   }
+  if (!job_.recovers()) {
+    return end(fmt::format("rank {} was killed by {} (--no-sender-log: nothing is recovered)", rank.rank, name));
+  }
   if (rank.mpi_process == 0 && !job_is_mpi_) {
     return end(fmt::format("rank {} was killed by {} before any rank called MPI_Init", rank.rank, name));
   }

@@ -88,9 +88,12 @@ void Head::greet() {
       output_.say(fmt::format("head:random uses seed={}", injection.seed));
     }
   }
-  if (!options_.verbose && job_.node_count == 1) return;
+  if (!options_.verbose && job_.node_count == 1 && job_.sender_log) return;
   std::string what = job_.protocol == wire::Protocol::none
                          ? "protocol none: nothing survives the death of a rank"
+                     : !job_.sender_log
+                         ? fmt::format("protocol pessimist, log level {}, no sender log: for measurements, nothing survives the death of a "
+                                       "rank", job_.keeps_events() ? "node" : "process")
                      : job_.keeps_events()
                          ? fmt::format("protocol {}, log level node: survives the death of ranks, and of a node{}", job_.protocol_name(),
                                        job_.spare_count > 0 ? fmt::format(" ({} spare)", job_.spare_count) : "")

@@ -218,6 +218,7 @@ void Head::on_adopt_unfit(int agent, Bytes payload) {
 
 std::string Head::why_not_moved(const std::vector<int>& ranks) const {
   if (job_.protocol == wire::Protocol::none) return "protocol none keeps nothing";
+  if (!job_.recovers()) return "--no-sender-log keeps no messages";
   if (!job_.keeps_events()) return "log level process keeps nothing that outlives a node (--log-level node)";
   if (!mpi_job_announced_) return "no rank had called MPI_Init";
   for (int rank : ranks) {

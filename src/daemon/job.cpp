@@ -65,6 +65,7 @@ void encode(const Job& job, std::vector<std::byte>& bytes) {
   out.put(job.oversubscribe);
   out.put(job.report_bindings);
   out.put(job.protocol);
+  out.put(job.sender_log);
   out.put(job.log_level);
   out.put(job.event_memory_bytes);
   out.put(job.large_messages);
@@ -116,6 +117,7 @@ bool decode(Bytes bytes, Job& job) {
   job.oversubscribe = get_flag(in);
   job.report_bindings = get_flag(in);
   job.protocol = in.get<wire::Protocol>();
+  job.sender_log = get_flag(in);
   job.log_level = in.get<wire::LogLevel>();
   job.event_memory_bytes = in.get<std::uint64_t>();
   job.large_messages = in.get<LargeMessages>();

@@ -40,6 +40,7 @@ struct Job {
   bool oversubscribe = false;  // ranks may share cores that they are bound to
   bool report_bindings = false;
   wire::Protocol protocol = wire::Protocol::pessimist;
+  bool sender_log = true;      // false: determinants are logged and payloads are not, for measurements (--no-sender-log)
   wire::LogLevel log_level = wire::LogLevel::process;
   LargeMessages large_messages = LargeMessages::measured;
   std::uint64_t eager_bytes = 1 << 20;  // between nodes, larger payloads are announced first; lower with many ranks
@@ -56,6 +57,7 @@ struct Job {
   std::vector<Injection> injections;
 
   int agent_count() const { return node_count + spare_count; }
+  bool recovers() const { return protocol != wire::Protocol::none && sender_log; }
   bool keeps_events() const { return protocol != wire::Protocol::none && log_level == wire::LogLevel::node; }
   const char* protocol_name() const {
     return protocol == wire::Protocol::none ? "none" : protocol == wire::Protocol::optimist ? "optimist" : "pessimist";

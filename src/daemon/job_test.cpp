@@ -15,6 +15,7 @@ Job make_job() {
   job.node_of_rank = {0, 1, 0, 1, 0};
   job.bind_to = BindTo::socket;
   job.report_bindings = true;
+  job.sender_log = false;
   job.injections.push_back({});
   return job;
 }
@@ -34,6 +35,8 @@ TEST(Job, TheMapTravels) {
   EXPECT_EQ(job.node_name(1), "two");
   EXPECT_EQ(job.bind_to, BindTo::socket);
   EXPECT_TRUE(job.report_bindings);
+  EXPECT_FALSE(job.sender_log);
+  EXPECT_FALSE(job.recovers());
   EXPECT_EQ(encoded(job), encoded(make_job()));
 }
 

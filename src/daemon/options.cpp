@@ -22,6 +22,7 @@ namespace {
 using Words = std::vector<std::string>;
 
 constexpr int spares_max = 256;
+constexpr int restarts_by_default = 20;
 constexpr std::uint64_t eager_bytes_min = 1 << 10, eager_bytes_max = 64 << 20;
 
 // Options of one program (between ':'), and those of the whole job, which may stand anywhere.
@@ -35,12 +36,15 @@ struct Whole {
   PlacementOptions placement;
   std::string protocol = "pessimist", level, on_divergence = "end", large_messages = "auto", record_libc = "yes";
   std::string log_memory, log_disk, log_ready = "32M", log_directory, eager_limit;
-  int restarts = 20, spares = 0;
+  std::optional<int> restarts;
+  int spares = 0;
   TreeWords tree;
-  std::string event_memory = "1G", on_node_loss = "spread";
+  std::string event_memory = "1G";
+  std::optional<std::string> on_node_loss;
   Words inject, collective;
   std::string report, trace, metrics, collectives;
   std::string output_limit;
+  bool no_sender_log = false;
   bool detach = false, label = false, verbose = false, version = false, help = false;
   Words ignored_flags;
 };
@@ -81,6 +85,8 @@ void declare_whole(CLI::App& app, Whole& whole) {
   declare(app, whole.tree);
   app.add_option("--log-level", whole.level,
                  "process, or node (default with several nodes): what determinants survive before a message that depends on them leaves");
+  app.add_flag("--no-sender-log", whole.no_sender_log,
+               "determinants are logged and payloads are not: for measurements, nothing is recovered");
   app.add_option("--event-memory", whole.event_memory, "what a node holds of other nodes' determinants at most (default 1G)");
   app.add_option("--log-memory", whole.log_memory,
                  "memory for a rank's message log, as in 512M (default: 1/8 of all "
@@ -267,12 +273,27 @@ std::expected<void, UsageError> fill_nodes(const Whole& whole, Job& job) {
     return usage("--spares: at --log-level process nothing outlives a node; leave the level out, or say node");
   }
   job.log_level = several && whole.level != "process" ? wire::LogLevel::node : wire::LogLevel::process;
-  if (whole.on_node_loss != "spread" && whole.on_node_loss != "spare" && whole.on_node_loss != "end") {
-    return usage(fmt::format("--on-node-loss {}: spread, spare or end", whole.on_node_loss));
+  if (const std::string on_loss = whole.on_node_loss.value_or("spread"); on_loss != "spread" && on_loss != "spare" && on_loss != "end") {
+    return usage(fmt::format("--on-node-loss {}: spread, spare or end", on_loss));
   }
   Result<std::uint64_t> memory = parse_size(whole.event_memory);
   if (!memory) return usage(fmt::format("--event-memory: {}", memory.error().text));
   job.event_memory_bytes = *memory;
+  return {};
+}
+
+// Without the sender log nothing is recovered: whoever asks for recovery too has misunderstood one of the two.
+std::expected<void, UsageError> fill_sender_log(const Whole& whole, Job& job) {
+  job.sender_log = !whole.no_sender_log;
+  if (job.sender_log) return {};
+  const std::pair<bool, const char*> recovering[] = {{whole.spares > 0, "--spares"},
+                                                     {whole.restarts.has_value(), "--restarts"},
+                                                     {whole.on_node_loss.has_value(), "--on-node-loss"},
+                                                     {whole.detach, "--detach"}};
+  for (const auto& [given, option] : recovering) {
+    if (given) return usage(fmt::format("--no-sender-log recovers nothing: not with {}", option));
+  }
+  if (job.protocol != wire::Protocol::pessimist) return usage("--no-sender-log: with protocol pessimist only");
   return {};
 }
 
@@ -284,6 +305,7 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
   } else if (whole.protocol != "pessimist") {
     return usage(fmt::format("--protocol {}: none, pessimist or optimist", whole.protocol));
   }
+  if (auto filled = fill_sender_log(whole, job); !filled) return filled;
   if (whole.large_messages == "direct") {
     job.large_messages = LargeMessages::direct;
   } else if (whole.large_messages == "copied") {
@@ -305,8 +327,8 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
   job.divergence_is_fatal = whole.on_divergence == "end";
   if (whole.record_libc != "yes" && whole.record_libc != "no") return usage(fmt::format("--record-libc {}: yes or no", whole.record_libc));
   job.records_libc = whole.record_libc == "yes" && job.protocol != wire::Protocol::none;
-  if (whole.restarts < 0) return usage(fmt::format("--restarts {}: 0 or more", whole.restarts));
-  job.restarts_max = whole.restarts;
+  job.restarts_max = whole.restarts.value_or(restarts_by_default);
+  if (job.restarts_max < 0) return usage(fmt::format("--restarts {}: 0 or more", job.restarts_max));
   auto ranks = static_cast<std::uint64_t>(job.rank_count());
   job.log_memory_bytes = std::max<std::uint64_t>(32u << 20, os::physical_memory_bytes() / 8 / ranks);
   job.log_disk_bytes = log_disk_unlimited;

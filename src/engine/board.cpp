@@ -112,7 +112,7 @@ void EngineImpl::on_state(Peer& p, wire::RankState state) {
   if (state == wire::RankState::finished && p.unprotected) discard_unlogged(p);
   // What it had logged and not yet offered when it ended is taken from its log. A connection that is open still brings what
   // is on its way, and its end makes us look into the log (on_closed).
-  if (state == wire::RankState::finished && job.logging && (p.local || !p.in.open)) p.in.feeding = true;
+  if (state == wire::RankState::finished && job.keeps_payloads && (p.local || !p.in.open)) p.in.feeding = true;
   // A new incarnation learns at once from where our channel continues, although we may have nothing to say.
   if (state == wire::RankState::running && job.logging && p.incarnation.value > 0) ensure_open(p);
 }
@@ -128,7 +128,7 @@ void EngineImpl::reset_channel_out(Peer& p) {
   p.out.carried = {};
   p.out.ring.close();
   for (QueuedFrame& f : p.out.queue) f.taken = false;  // it may not have arrived whole
-  if (!job.logging) return;
+  if (!job.keeps_payloads) return;
   std::erase_if(p.out.queue, [](const QueuedFrame& f) { return f.send == nullptr; });  // said again when needed
   p.out.transfers.clear();
   p.out.eager_bytes = p.out.released = 0;
@@ -139,7 +139,7 @@ void EngineImpl::reset_incoming(Peer& p) {
   p.in.ring.close();
   p.in.memory.close();
   p.in.memory_refused = false;
-  if (!job.logging) return;
+  if (!job.keeps_payloads) return;
   p.in.feeding = true;
   p.in.behind = false;
   p.in.waiting.clear();  // they are in the log too, or come again

@@ -26,7 +26,8 @@ struct JobMap {
   std::vector<NodeId> node_of;   // by job-wide rank; the original map: never changes (design rule 1)
   int app_number = 0;
   int node_count = 1;
-  bool logging = false;          // protocol pessimist or optimist
+  bool logging = false;          // protocol pessimist or optimist: determinants
+  bool keeps_payloads = false;   // logging, with a sender log
   std::vector<wire::CollectiveRule> collective_rules;  // given by the user; not checked
   std::string node_name;         // of `node`; empty without a launcher
 };

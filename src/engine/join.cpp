@@ -37,11 +37,12 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   if (!link) return std::unexpected(link.error());
   agent = std::move(*link);
   const wire::Welcome& w = agent->welcome();
-  job = {Rank{w.rank}, w.rank_count, NodeId{w.node}, {}, w.app_number, w.node_count, false, agent->rules()};
+  job = {Rank{w.rank}, w.rank_count, NodeId{w.node}, {}, w.app_number, w.node_count, false, false, agent->rules()};
   for (const auto& entry : agent->ranks()) job.node_of.push_back(NodeId{entry.node});
   job.node_name.assign(w.node_name, ::strnlen(w.node_name, sizeof(w.node_name)));
   incarnation = Incarnation{w.incarnation};
   job.logging = w.protocol != wire::Protocol::none;
+  job.keeps_payloads = job.logging && w.keeps_payloads != 0;
   node_level_ = job.logging && w.log_level == wire::LogLevel::node;
   if (node_level_ && w.protocol == wire::Protocol::optimist) optimist_ = std::make_unique<core::vprotocol::Optimist>(job.self);
   if (node_level_) protocol.gate_failed_tests();
@@ -180,7 +181,7 @@ void EngineImpl::pass_point(const char* name) {
   if (point_name_ == name && --points_left_ == 0) ::kill(::getpid(), SIGKILL);
 }
 
-// Under none nothing outlives this process: what peers still need must have left it.
+// Without a sender log nothing outlives this process: what peers still need must have left it.
 void EngineImpl::finalize() {
   if (!agent) return;
   if (!caught_up_) report_caught_up();
@@ -190,7 +191,7 @@ void EngineImpl::finalize() {
     if (!held_.empty() || (optimist_ && optimist_->has_held())) return false;
     for (auto& p : peers) {
       // Of whom nothing is known yet, the addresses are on their way.
-      const bool unknown = !job.logging && p->looked_up && p->state == wire::RankState::absent;
+      const bool unknown = !job.keeps_payloads && p->looked_up && p->state == wire::RankState::absent;
       if ((!p->running() && !unknown) || is_self(p->rank)) continue;
       if (!p->out.queue.empty() || !p->out.transfers.empty()) return false;
       if (!p->local && rail_->unconfirmed_bytes(p->rank) > 0) return false;

@@ -229,7 +229,7 @@ void EngineImpl::classify(Peer& from, Message& m, Bytes payload, const segment::
     m.payload = taking_from_log_ ? Message::Payload::remote_log : Message::Payload::at_sender;
   }
   const bool in_log = logged && !(m.header.flags & wire::flag_ahead);
-  if (job.logging && (m.payload == Message::Payload::exposed || (m.payload == Message::Payload::at_sender && !in_log))) {
+  if (job.keeps_payloads && (m.payload == Message::Payload::exposed || (m.payload == Message::Payload::at_sender && !in_log))) {
     from.in.unlogged.emplace(name_of(m.header), &m);
   }
   m.needs_log = m.payload != Message::Payload::held && logged;

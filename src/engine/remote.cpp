@@ -238,7 +238,7 @@ void EngineImpl::on_closed(Peer& from, const Event& event) {
   complete_taken(from);
   reset_channel_out(from);
   reset_incoming(from);
-  bool kept = job.logging && !from.unprotected && !self_unprotected_;
+  bool kept = job.keeps_payloads && !from.unprotected && !self_unprotected_;
   const bool may_run = from.running() || from.state == wire::RankState::absent;  // absent: the answer to look_up is on its way
   if (!kept && event.established && may_run && !finalizing_) {
     from.lost_since = now_ns();
@@ -258,7 +258,8 @@ void EngineImpl::complete_taken(Peer& to) {
   }
 }
 
-// Protocol none, like an unprotected receiver, has nothing that could be sent again: unless the peer has simply ended, the job cannot go on.
+// Without a sender log, or for an unprotected receiver, there is nothing that could be sent again: unless the peer has simply ended, the
+// job cannot go on.
 void EngineImpl::check_lost(Peer& p) {
   // A peer that ends is seen on the board within this, the loss of a node too.
   const std::int64_t grace_ns = node_level_ ? 5'000'000'000 : 1'000'000'000;

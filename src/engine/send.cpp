@@ -20,7 +20,7 @@ void EngineImpl::send_long_way(SendOperation& op) {
   Peer& to = peer(op.destination);
   if (agent->board_epoch() != board_epoch_) check_board();
   if (sent_before_ && send_again(to, op, header)) return;
-  if (job.logging && !to.unprotected && reserve(to, header.length)) return send_logged(to, op, header);
+  if (job.keeps_payloads && !to.unprotected && reserve(to, header.length)) return send_logged(to, op, header);
   send_unlogged(to, op, header);
 }
 
@@ -103,13 +103,13 @@ void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
   else wake(to);
 }
 
-// Protocol none, and receivers that are no longer protected: the payload stays in the program's buffer until the rail has taken it.
+// Without a sender log, and to receivers that are no longer protected: the payload stays in the program's buffer until the rail has it.
 void EngineImpl::send_unlogged(Peer& to, SendOperation& op, const FrameHeader& header) {
   if (job.logging) counters().bytes_unprotected += header.length;
   // Acknowledged to a predecessor: its payload is sent all the same, since it may not have arrived whole.
   bool awaited = op.mode == SendMode::synchronous && !to.out.early_matched.erase(name_of(header));
   if (awaited) to.out.synchronous.emplace(name_of(header), &op);
-  if (job.logging && to.state == wire::RankState::finished) {
+  if (job.keeps_payloads && to.state == wire::RankState::finished) {
     to.out.queue.push_back({header, &op, 0});
     return discard_unlogged(to);
   }
@@ -145,7 +145,7 @@ void EngineImpl::acknowledge(Peer& to, const FrameHeader& message) {
 }
 
 void EngineImpl::send_acknowledgement(Peer& to, FrameHeader h) {
-  if (!job.logging || to.unprotected || !reserve_acknowledgement(to)) return send_control(to, h);
+  if (!job.keeps_payloads || to.unprotected || !reserve_acknowledgement(to)) return send_control(to, h);
   h.flags |= wire::flag_logged;
   if (!optimist_) settle();
   bool nothing_waits = to.out.sent == log_->appended(to.rank.value);
@@ -220,7 +220,7 @@ bool EngineImpl::offer_queued(Peer& to, QueuedFrame& frame) {
     frame.header.kind = FrameKind::rendezvous;
     eager = false;
   }
-  bool exposes = op && !job.logging && frame.header.kind == FrameKind::rendezvous && may_expose(to, *op);
+  bool exposes = op && !job.keeps_payloads && frame.header.kind == FrameKind::rendezvous && may_expose(to, *op);
   wire::Exposed exposed;
   if (exposes) exposed = {reinterpret_cast<std::uint64_t>(op->source.data), op->keeps_buffer ? 0 : wire::ticket_waits};
   if (exposes) fence_streamed();
@@ -249,7 +249,7 @@ void EngineImpl::start_transfer(Peer& to, const FrameHeader& request) {
     if (transfer.end > transfer.send->source.bytes || transfer.end < transfer.next) return;
     to.out.rendezvous.erase(unlogged);
   } else {
-    if (!job.logging || to.out.stream_released) return;
+    if (!job.keeps_payloads || to.out.stream_released) return;
     segment::LogReader reader = own_reader(to.rank);
     auto chunk = static_cast<segment::ChunkId>(request.tag);
     if (!reader.at(StreamPosition{request.position}, chunk, transfer.record)) return;

@@ -16,9 +16,9 @@ bool EngineImpl::send_at_once(SendOperation& op) {
   const segment::Inbound& progress = to.newest_log->control().inbound(job.self);
   if (!to.out.ring.has_room(FrameKind::eager, n, progress, incarnation)) return false;
   const int stream = to.rank.value;
-  if (job.logging && (to.out.sent != log_->appended(stream) || !log_->fits(stream, n))) return false;
+  if (job.keeps_payloads && (to.out.sent != log_->appended(stream) || !log_->fits(stream, n))) return false;
   FrameHeader header = header_of(op);
-  if (job.logging) {
+  if (job.keeps_payloads) {
     header.flags |= wire::flag_logged;
     header.position = log_->appended(stream);
   }
@@ -26,7 +26,7 @@ bool EngineImpl::send_at_once(SendOperation& op) {
   point("send.offered");
   wake(to);
   // Logged while it is on its way. If we die before, our next incarnation sends it again, and a receiver that has it drops that.
-  if (job.logging) {
+  if (job.keeps_payloads) {
     log_->append_at_once(stream, header, op.source.data);
     point("send.logged");
     log_->publish(stream);

@@ -147,7 +147,7 @@ std::uint64_t EngineImpl::activity() {
 // A sender that computes, or has left MPI, cannot bring what its channel had no room for, or what it logged before its channel
 // was open: whoever waits takes it from the log.
 void EngineImpl::look_into_logs() {
-  if (!job.logging) return;
+  if (!job.keeps_payloads) return;
   for (Peer* p : local_peers_) {
     if (p->in.feeding || !p->in.open || p->in.fed != p->incarnation || !p->newest_log) continue;
     std::uint64_t published = p->newest_log->reader(job.self.value).published();
@@ -183,7 +183,7 @@ bool EngineImpl::is_quiet() {
 
 // Until the logs of others are to be looked into again.
 int EngineImpl::ms_to_look() {
-  if (!job.logging) return sleep_ms_max;
+  if (!job.keeps_payloads) return sleep_ms_max;
   if (not_looked_up_ == 0 && std::ranges::none_of(remote_peers_, [](const Peer* p) { return p->in.open; })) return sleep_ms_max;
   const std::int64_t at = is_quiet() ? look_at_ : quiet_since_ + quiet_ns;
   return static_cast<int>(std::clamp<std::int64_t>((at - now_ns()) / 1'000'000 + 1, 1, sleep_ms_max));

@@ -72,6 +72,7 @@ struct Welcome {
   LogLevel log_level = LogLevel::process;
   std::int32_t app_number = 0;          // MPI_APPNUM: which of the programs separated by ':'
   Protocol protocol = Protocol::pessimist;
+  std::uint32_t keeps_payloads = 1;     // 0: no sender log, for measurements: determinants alone, and nothing is recovered
   std::uint32_t divergence_is_fatal = 1;
   std::uint32_t oversubscribed = 0;     // more ranks on this node than cores: waiting yields instead of spinning
   std::int64_t job_started_ns = 0;      // of the real-time clock, at the head

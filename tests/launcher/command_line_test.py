@@ -88,6 +88,9 @@ class CommandLine(Case):
                             (("-n", 3, "--nodes", 2, "--map-by", "ppr:1:node", "ls"), "--oversubscribe"),
                             (("--ppn", 1, "--map-by", "node", "--nodes", 2, "ls"), "one of them"),
                             (("--bind-to", "x", "ls"), "core, socket or none"), (("--inject", "kill:rank=1,at=1s", "ls"), "no rank 1"),
+                            *((("--no-sender-log", *more, "ls"), f"--no-sender-log recovers nothing: not with {more[0]}") for more in
+                              (("--spares", 1), ("--restarts", 3), ("--on-node-loss", "end"), ("--detach",))),
+                            (("--no-sender-log", "--protocol", "none", "ls"), "protocol none has no sender log"),
                             (("--large-messages", "x", "ls"), "auto, direct or copied"), (("--eager-limit", "x", "ls"), "not a size"),
                             (("--eager-limit", 12, "ls"), "1K to 64M"), (("--nodes", 0, "ls"), "--nodes 0"), (("-n", 1, "ls", ":"), "which program")]:
             with self.subTest(words=words):
@@ -118,6 +121,7 @@ class CommandLine(Case):
     def test_start_line(self):
         self.expect(0, "-n", 2, "--nodes", 2, "true", err="2 ranks on 2 nodes.*pessimist.*log level node")
         self.expect(0, "-n", 1, "-v", "--protocol", "none", "true", err="1 rank on 1 node.*none")
+        self.expect(0, "-n", 1, "--no-sender-log", "true", err="1 rank on 1 node.*no sender log: for measurements, nothing survives")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,78 @@
+"""What is measured, as series of bench/series.py, in the order of the paper's figures. A place is where the ranks are: shm, all on one
+node; nodes2 and nodes4, nodes joined by loopback TCP; delay, four hosts with a slow network.
+
+With four nodes the ping-pong is between the first and the third, and the holders of their events are the second and the fourth: as in
+the paper, no event logger is where one of the two processes is."""
+
+import series
+from series import LOWER, Series
+from variants import DELAY, NO_LOG, NONE, PROCESS, SHM
+
+KERNELS = ("bt", "cg", "ft", "lu", "mg", "sp")
+WITH_EVENTS = ("lu", "mg")
+BY_SQUARES = ("bt", "sp")
+SAME_FOR_ALL_RANKS = ("bt", "ft", "lu", "mg", "sp")  # their digests
+PLACES = (SHM, "nodes2", "nodes4", DELAY)
+RANKS = {SHM: 2, "nodes2": 2, "nodes4": 4, DELAY: 4}  # of a ping-pong
+SIZES = (1, 64, 1024, 4096, 16384, 65536, 262144, 1 << 20)
+
+FULL = {"bt": (24, 12), "cg": (8192, 60), "ft": (64, 6), "lu": (32, 30), "mg": (64, 12), "sp": (24, 24)}
+SLOW = {"bt": (24, 4), "cg": (8192, 20), "ft": (64, 4), "lu": (16, 5), "mg": (32, 2), "sp": (24, 5)}
+SLOW_TRIPS = 200
+QUICK = {"bt": (8, 2), "cg": (512, 10), "ft": (16, 2), "lu": (8, 3), "mg": (16, 2), "sp": (8, 2)}
+
+
+def words(kernel, sizes, *more):
+    size, steps = sizes[kernel]
+    return ("--size", str(size), "--steps", str(steps), *more)
+
+
+def logging(protocols, *kinds):
+    return tuple(p + kind for p in protocols if p != NONE for kind in kinds)
+
+
+def ping_pongs(protocols):
+    for place in PLACES:
+        pair = RANKS[place] == 2
+        trips = series.ping_pong(SIZES) if pair else series.ping_pong(SIZES, series.BUDGET)
+        if place == DELAY:
+            trips = tuple(f"{size}:{min(SLOW_TRIPS, series.trips(size, series.BUDGET // len(SIZES)))}" for size in SIZES)
+        for source, first in (("named", ()), ("any", ("any",))):
+            yield Series(f"pingpong.{source}.{place}", RANKS[place], place, "us", LOWER, "pingpong", jobs=((*first, *trips),),
+                         ready_bytes=series.LONG_READY_BYTES if pair else series.READY_BYTES, quick=((*first, "1:200", "4096:100"),),
+                         competitors=(NONE, *logging(protocols, "", NO_LOG)))
+
+
+def ranks_of(kernel, place):
+    if place == SHM:
+        return (1, 4) if kernel in BY_SQUARES else (1, 2, 4, 8)
+    return (4,)
+
+
+def kernels(protocols):
+    for kernel in KERNELS:
+        for place in PLACES:
+            for ranks in ranks_of(kernel, place):
+                alone = place == SHM and ranks != 4  # a point of figure 5 only
+                yield Series(f"{kernel}.n{ranks}.{place}", ranks, place, "s", LOWER, kernel,
+                             jobs=(words(kernel, SLOW if place == DELAY else FULL),), quick=(words(kernel, QUICK),),
+                             ready_bytes=128 << 20, competitors=(NONE, *logging(protocols, "", *(() if alone else (NO_LOG,)))))
+
+
+def costs(protocols):
+    """Tables I and II: what an event costs, by leaving out one thing after the other."""
+    who = logging(protocols, "", PROCESS)
+    for source, named in (("named", ("--named",)), ("any", ())):
+        trips = () if named else ("any",)
+        yield Series(f"cost.pingpong.{source}", 4, "nodes4", "us", LOWER, "pingpong", jobs=((*trips, "1:20000"),),
+                     quick=((*trips, "1:200"),), competitors=who)
+        yield Series(f"cost.lu.{source}", 4, "nodes4", "s", LOWER, "lu", jobs=(words("lu", FULL, *named),),
+                     quick=(words("lu", QUICK, *named),), competitors=who)
+
+
+def all_series(protocols):
+    return [*ping_pongs(protocols), *kernels(protocols), *costs(protocols)]
+
+
+def is_quick(one):
+    return one.name in ("pingpong.any.shm", "cost.lu.any") or one.name.endswith(".n4.shm")
