@@ -90,7 +90,7 @@ class CommandLine(Case):
                             (("--bind-to", "x", "ls"), "core, socket or none"), (("--inject", "kill:rank=1,at=1s", "ls"), "no rank 1"),
                             *((("--no-sender-log", *more, "ls"), f"--no-sender-log recovers nothing: not with {more[0]}") for more in
                               (("--spares", 1), ("--restarts", 3), ("--on-node-loss", "end"), ("--detach",))),
-                            (("--no-sender-log", "--protocol", "none", "ls"), "protocol none has no sender log"),
+                            (("--no-sender-log", "--protocol", "none", "ls"), "with protocol pessimist only"),
                             (("--large-messages", "x", "ls"), "auto, direct or copied"), (("--eager-limit", "x", "ls"), "not a size"),
                             (("--eager-limit", 12, "ls"), "1K to 64M"), (("--nodes", 0, "ls"), "--nodes 0"), (("-n", 1, "ls", ":"), "which program")]:
             with self.subTest(words=words):
