@@ -67,7 +67,7 @@ bool Agent::look_at(LocalRank& rank) {
   const segment::ControlView control = segments_->control(rank.rank, rank.incarnation);
   event(EventKind::rolled_back, rank, {0, control ? segment::load_acquire(control.header().call) : 0});
   send_head(ControlKind::orphan, Orphan{rank.rank, rank.incarnation, rank.term, 0, *lost});
-  if (rank.alive() && !rank.all_dead()) kill_rest(rank);
+  if (rank.alive()) kill_rest(rank);  // it is concluded, and then rolled back, when all of it is dead
   else rank.state = State::orphaned;
   return true;
 }

@@ -44,7 +44,8 @@ void EventKeeper::exchange() {
 void EventKeeper::tell_known(ControlChannel& channel, std::uint64_t& told, const void* to) {
   std::vector<EventsKnown> news;
   for (const auto& [rank, known] : known_) {
-    if (known.number > told && known.from != to) news.push_back({rank.value, known.term.value, known.position});
+    // Who is told for the first time is told all: one before it may have had the same address.
+    if (known.number > told && (told == 0 || known.from != to)) news.push_back({rank.value, known.term.value, known.position});
   }
   told = news_;
   if (!news.empty()) channel.send_bytes(ControlKind::events_known, std::as_bytes(std::span(news)));

@@ -8,6 +8,7 @@ void EngineImpl::check_board() {
   if (optimist_) look_at_cuts();
   for (auto& p : peers) {
     wire::BoardEntry entry = agent->board_entry(p->rank);
+    if (optimist_) look_at_cuts();  // one that came before what this entry says: what it takes out is of the incarnations before
     bool unprotected = entry.incarnation_and_state & wire::board_unprotected;
     if (is_self(p->rank)) {
       self_unprotected_ = unprotected;

@@ -350,10 +350,11 @@ class EngineImpl {
   // optimist.cpp
   void begin_optimist(Bytes past);
   void load_cuts(core::vprotocol::CutTable& cuts);
-  void on_events_stored(std::uint64_t position);
+  void on_events_stored();
   void tell_own_events();
   void write_all();
   void tell_dependencies(Peer& to);
+  bool depends_on_nothing();
   void send_dependencies(Peer& to, std::span<const core::vprotocol::Dependency> list);
   void look_at_dependencies();
   bool may_acknowledge(Peer& to, const FrameHeader& header);

@@ -186,9 +186,10 @@ void EngineImpl::finalize() {
   if (!agent) return;
   if (!caught_up_) report_caught_up();
   finalizing_ = true;
+  if (optimist_) write_all();
   auto flushed = [this] {
     for (Peer* p : remote_peers_) rail_->confirm(p->rank);
-    if (!held_.empty() || (optimist_ && optimist_->has_held())) return false;
+    if (!held_.empty() || (optimist_ && !depends_on_nothing())) return false;
     for (auto& p : peers) {
       // Of whom nothing is known yet, the addresses are on their way.
       const bool unknown = !job.keeps_payloads && p->looked_up && p->state == wire::RankState::absent;

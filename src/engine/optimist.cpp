@@ -49,10 +49,9 @@ void EngineImpl::load_cuts(CutTable& cuts) {
 
 // ---- what this rank determined
 
-// Bytes of `protocol` were stored from this position of the stream on. Either the agent that writes a cut and then looks at the stream
+// Events and records were stored. Either the agent that writes a cut and then looks at the stream
 // sees them, or we see the cut.
-void EngineImpl::on_events_stored(std::uint64_t position) {
-  optimist_->on_stored(position, protocol);
+void EngineImpl::on_events_stored() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   tell_own_events();
 #ifndef HOLDFAST_MUTATE_CUTS_NOT_LOOKED_AT_AGAIN
@@ -76,10 +75,11 @@ void EngineImpl::write_all() {
   look_at_dependencies();
 }
 
-// What the next message to this rank depends on, as far as it was not told yet: in the log and on the rail directly before it.
+// What the next message to this rank depends on, as far as it was not told yet: in the log and on the rail directly before it. A message that
+// is not logged waits at the gate until it depends on nothing.
 void EngineImpl::tell_dependencies(Peer& to) {
   write_all();
-  if (!optimist_->vector().changed_for(to.rank)) return;
+  if (!job.keeps_payloads || to.unprotected || !optimist_->vector().changed_for(to.rank)) return;
   std::vector<Dependency> list;
   optimist_->vector().take_for(to.rank, list);
 #ifdef HOLDFAST_MUTATE_DEPENDENCIES_NOT_TOLD
@@ -89,6 +89,7 @@ void EngineImpl::tell_dependencies(Peer& to) {
   for (std::span<const Dependency> rest(list); !rest.empty();) {
     const auto now = rest.first(std::min(rest.size(), list_max));
     rest = rest.subspan(now.size());
+    if (!reserve(to, now.size() * core::vprotocol::dependency_bytes)) return;  // it is unprotected by now
     send_dependencies(to, now);
   }
 }
@@ -124,6 +125,12 @@ void EngineImpl::look_at_dependencies() {
   const bool written = !protocol.has_events() && !protocol.has_failed_run() && !libc_events_wait_;
   if (written && optimist_->vector().empty()) protocol.gate().on_stable(protocol.gate().events());
   acknowledge_stable();
+}
+
+// Whether all that this rank determined and saw is stable: its end tells of all of it.
+bool EngineImpl::depends_on_nothing() {
+  look_at_dependencies();
+  return protocol.gate().open() && optimist_->vector().empty() && !optimist_->has_held();
 }
 
 // ---- acknowledgements of synchronous messages: they wait until what the rank depended on then is stable
@@ -185,6 +192,7 @@ void EngineImpl::refuse(Peer& from) {
   in.feeding = true;
   in.waiting.clear();
   in.reader.reset();
+  in.depends.forget_from(in.taken);  // of messages that have not come
   cancel_question(from);
 }
 

@@ -57,7 +57,7 @@ Engine::TestPlan EngineImpl::begin_test() {
 void EngineImpl::end_test(std::span<const std::int32_t> completed) {
   if (!job.logging) return;
   protocol.on_test_result(completed);
-  if (completed.empty()) segment::store_relaxed(control.header().last_failed_test, protocol.last_failed().value);
+  if (completed.empty()) segment::store_release(control.header().last_failed_test, protocol.last_failed().value);
   else persist_events();
 }
 

@@ -20,6 +20,7 @@ void EngineImpl::send_long_way(SendOperation& op) {
   Peer& to = peer(op.destination);
   if (agent->board_epoch() != board_epoch_) check_board();
   if (sent_before_ && send_again(to, op, header)) return;
+  if (optimist_) tell_dependencies(to);  // before room is reserved for the message
   if (job.keeps_payloads && !to.unprotected && reserve(to, header.length)) return send_logged(to, op, header);
   send_unlogged(to, op, header);
 }
@@ -81,7 +82,6 @@ void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
   int stream = to.rank.value;
   header.flags |= wire::flag_logged;
   if (header.length > eager_bytes_max(to)) header.kind = FrameKind::rendezvous;
-  if (optimist_) tell_dependencies(to);
   const bool open = optimist_ || is_settled();
   bool nothing_waits = to.out.sent == log_->appended(stream) && to.out.queue.empty();
   if (open && nothing_waits && may_expose(to, op) && ensure_open(to)) return send_exposed(to, op, header);

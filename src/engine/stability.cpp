@@ -14,11 +14,14 @@ void EngineImpl::store_events() {
   const std::uint64_t position = past_events_ + log_->published(job.rank_count);
   log_->append_raw(job.rank_count, protocol.events());
   log_->publish(job.rank_count);
-  if (optimist_) on_events_stored(position);
+  if (optimist_) optimist_->on_stored(position, protocol);
   else if (node_level_) keep_recent(protocol.events());
   protocol.events_taken();
   counters().determinants = protocol.event_count();
-  if (optimist_) return point("match.logged");
+  if (optimist_) {
+    on_events_stored();
+    return point("match.logged");
+  }
   if (node_level_) await_holder();
   else protocol.gate().on_stable(protocol.gate().events());
   point("match.logged");

@@ -4,7 +4,6 @@
 // incarnations: duplicates do not count.
 #pragma once
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
@@ -19,7 +18,7 @@ class IncomingDependencies {
   // Message `next`, the next one to be taken, depends on these, and so does all that the peer sends later.
   void on_dependencies(std::uint64_t next, std::span<const Dependency> list);
   // Whether anything must be merged before the program may see message n.
-  bool has_for(std::uint64_t n) const { return !noted_.empty() && noted_.front().before <= n; }
+  bool has_for(std::uint64_t n) const { return first_ < noted_.size() && noted_[first_].before <= n; }
   // What n and all messages before it depend on; merged from now on. Valid until the next call.
   std::span<const Dependency> merge_up_to(std::uint64_t n);
   // The first message that depends on something lost. It and all later ones are orphans, and none of them has been matched, since what it
@@ -27,15 +26,18 @@ class IncomingDependencies {
   std::optional<std::uint64_t> first_lost(const CutTable& cuts) const;
   // Message n and all later ones were taken away.
   void forget_from(std::uint64_t n);
-  void clear() { noted_.clear(); }
-  bool empty() const { return noted_.empty(); }
+  void clear() { noted_.clear(), first_ = 0; }
+  bool empty() const { return first_ == noted_.size(); }
 
  private:
   struct Noted {
     std::uint64_t before;
     Dependency dependency;
   };
-  std::deque<Noted> noted_;  // `before` never falls. At most one frame of entries for a message: bounded as unexpected messages are
+  // From first_ on; `before` never falls. At most one frame of entries for a message: bounded as unexpected messages are. No memory where none
+  // comes, as under the other protocols.
+  std::vector<Noted> noted_;
+  std::size_t first_ = 0;
   std::vector<Dependency> merged_;
 };
 

@@ -114,7 +114,11 @@ void StreamSource::collect(Log& log, const wire::ReadRequest& request, std::uint
     std::size_t before = found.payloads.size();
     // What the next messages depend on is never left out, and nobody's credit.
     const bool depends = record.header.kind == wire::FrameKind::dependencies;
-    if (depends && payload > room) break;
+    if (depends && payload > wire::dependencies_bytes_max) {
+      answer.flags |= wire::log_damaged;
+      break;
+    }
+    if (depends && payload > room && answer.record_count > 0) break;
     if (payload > 0 && (depends || payload <= payload_left) && payload <= room) {
       if (!reader.pieces(record, 0, payload, found.payloads)) {
         answer.flags |= wire::log_damaged;
