@@ -60,8 +60,9 @@ inline constexpr std::uint64_t ticket_waits = 1;
 // Payload bytes that follow this header on a rail.
 constexpr std::uint64_t payload_on_rail(const FrameHeader& h) {
   if (h.kind == FrameKind::rendezvous && h.flags & flag_exposed) return sizeof(Exposed);
-  const bool whole = h.kind == FrameKind::eager || h.kind == FrameKind::data;
-  return whole || h.kind == FrameKind::events || h.kind == FrameKind::dependencies ? h.length : 0;
+  using enum FrameKind;
+  constexpr unsigned whole = 1u << unsigned(eager) | 1u << unsigned(data) | 1u << unsigned(events) | 1u << unsigned(dependencies);
+  return whole >> (unsigned(h.kind) & 31) & 1 ? h.length : 0;
 }
 // Payload bytes that follow this header in a log stream.
 constexpr std::uint64_t payload_in_log(const FrameHeader& h) {

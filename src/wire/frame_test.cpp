@@ -50,6 +50,12 @@ TEST(Frame, PayloadsFollowOnlyTheKindsThatCarryThem) {
   h.kind = FrameKind::data;
   EXPECT_EQ(payload_on_rail(h), 1000u);
   EXPECT_EQ(payload_in_log(h), 0u);
+  h.kind = FrameKind::events;
+  EXPECT_EQ(payload_on_rail(h), 1000u);
+  EXPECT_EQ(payload_in_log(h), 0u);
+  h.kind = FrameKind::dependencies;
+  EXPECT_EQ(payload_on_rail(h), 1000u);
+  EXPECT_EQ(payload_in_log(h), 1000u);
   for (FrameKind kind : {FrameKind::matched, FrameKind::clear_to_send, FrameKind::credit}) {
     h.kind = kind;
     EXPECT_EQ(payload_on_rail(h), 0u);
@@ -65,7 +71,7 @@ TEST(Frame, ImplausibleHeadersAreRefused) {
   FrameHeader bad = good;
   bad.source = -1;
   EXPECT_FALSE(plausible(bad, 2, 1000));
-  for (int kind : {0, 8, 255}) {
+  for (int kind : {0, 9, 255}) {
     bad = good;
     bad.kind = static_cast<FrameKind>(kind);
     EXPECT_FALSE(plausible(bad, 2, 1000)) << kind;
