@@ -74,7 +74,8 @@ class CommandLine(Case):
     def test_usage_errors(self):
         for words, text in [((), "which program"), (("-n", 0, "ls"), "at least one rank"), (("-n", -3, "ls"), "at least one rank"),
                             (("-n", "x", "ls"), "x"), (("--bogus", "ls"), "unknown option --bogus"), (("-Z", "ls"), "unknown option -Z"),
-                            (("-n",), "needs a value"), (("-n", 2), "which program"), (("--protocol", "x", "ls"), "none or pessimist"),
+                            (("-n",), "needs a value"), (("-n", 2), "which program"), (("--protocol", "x", "ls"), "none, pessimist or optimist"),
+                            (("--detach", "--nodes", 2, "--protocol", "optimist", "ls"), "another head cannot go on with --protocol optimist"),
                             (("--log-level", "node", "ls"), "needs a second node"), (("--log-level", "disk", "ls"), "not supported yet"),
                             (("--spares", "-1", "ls"), "0 to 256"), (("--spares", "1", "--log-level", "process", "ls"), "nothing outlives a node"),
                             (("--spares", "1", "--hosts", "a:2", "-n", 2, "ls"), "1 host is not enough for ranks and 1 spare node"),
