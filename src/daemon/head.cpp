@@ -308,7 +308,7 @@ void Head::on_rank_event(const Event& event, Bytes text) {
   switch (event.kind) {
     case EventKind::started:
       if (event.incarnation > 0 && !resuming_) output_.on_started(event.rank);
-      if (background_ && all_started()) {
+      if (background_ && !ending_ && all_started()) {  // another one may have failed to start already
         facts_->started = true;
         background_->on_started();
       }
