@@ -1,6 +1,7 @@
 #include "daemon/head_link.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "os/clock.hpp"
 #include "os/tcp.hpp"
@@ -9,6 +10,7 @@ namespace hf::daemon {
 namespace {
 
 constexpr int connect_limit_ms = 5000;  // for each address of the head
+constexpr useconds_t connect_pause_us = 100'000;
 constexpr std::int64_t look_pause_ns = 50 * os::millisecond_ns;
 constexpr int refused_max = 5;  // nobody listens: nobody goes on for the head
 
@@ -28,7 +30,17 @@ HeadLink::~HeadLink() {
   loop_.cancel(looking_);
 }
 
+// A network that has just come up may have no route for a moment.
 Result<> HeadLink::connect() {
+  const Instant until = os::later(os::now(), connect_limit_ms * os::millisecond_ns);
+  for (;;) {
+    Result<> connected = connect_once();
+    if (connected || os::now() >= until) return connected;
+    ::usleep(connect_pause_us);
+  }
+}
+
+Result<> HeadLink::connect_once() {
   std::string tried;
   for (std::uint16_t i = 0; i < ticket_.address_count; ++i) {
     const std::uint32_t address = ticket_.addresses[i];

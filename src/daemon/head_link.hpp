@@ -27,7 +27,7 @@ class HeadLink {
   HeadLink(os::EventLoop& loop, const AgentTicket& ticket, Handlers handlers);
   ~HeadLink();
   HeadLink(const HeadLink&) = delete;
-  Result<> connect();  // waits
+  Result<> connect();  // waits, some seconds at most
   std::uint32_t address() const { return address_; }  // of this node, for others: the one that the head sees
   std::uint16_t door_port() const { return door_.port(); }
 
@@ -43,6 +43,7 @@ class HeadLink {
   bool all_sent() const { return !tree_ || tree_->all_sent(); }
 
  private:
+  Result<> connect_once();
   void on_guest(const Visitor& visitor, ChannelPtr channel);
   void on_joining_frame(ControlKind kind, Bytes payload);
   void on_place(Bytes payload);

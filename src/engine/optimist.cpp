@@ -221,9 +221,6 @@ void EngineImpl::look_whether_orphan() {
 
 // Messages of the peer from this one on, which nobody has seen, are as if they had never come.
 void EngineImpl::take_out(Peer& from, std::uint64_t first) {
-#ifdef HOLDFAST_MUTATE_KEEP_ORPHANS
-  return;
-#endif
   refuse(from);
   from.in.depends.forget_from(first);
   contexts.each([&](Context, ContextState& state) { take_out(from, first, state); });

@@ -164,7 +164,8 @@ class Exec(Slurm):
                     os.kill(self.task(marker, 0 if victim == "head" else 1), harness.signal.SIGKILL)
                 self.expect_nothing_left(marker)
                 job.communicate(timeout=20)
-                self.assertNotEqual(job.returncode, 0)
+                if victim != "scancel":  # then srun says what it likes: 0 once
+                    self.assertNotEqual(job.returncode, 0)
 
     def task(self, marker, node):
         """The process of the first task on that node."""
