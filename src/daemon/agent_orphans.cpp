@@ -15,7 +15,6 @@ using State = LocalRank::State;
 
 namespace {
 
-constexpr std::uint64_t position_max = (std::uint64_t{1} << wire::board_position_bits) - 1;
 constexpr std::uint32_t term_max = UINT16_MAX;
 
 }  // namespace
@@ -25,7 +24,7 @@ constexpr std::uint32_t term_max = UINT16_MAX;
 void Agent::on_events_cut(Bytes payload) {
   EventsCut cut;
   if (!optimist() || !read_struct(payload, cut) || cut.rank < 0 || cut.rank >= job_.rank_count() || cut.term > term_max ||
-      cut.position > position_max) {
+      cut.position > wire::board_position_max) {
     return on_head_gone();  // not our head
   }
   if (!board_.add_cut(cut.rank, Term{cut.term}, cut.position)) return on_head_gone();
@@ -139,7 +138,7 @@ void Agent::cut_found(std::map<Rank, EventKeeper::Found>& found) {
 // ---- what is stable, and what waits for that
 
 bool Agent::on_known(Rank rank, Term term, std::uint64_t position) {
-  if (rank.value < 0 || rank.value >= job_.rank_count() || term.value > term_max || position > position_max) return false;
+  if (rank.value < 0 || rank.value >= job_.rank_count() || term.value > term_max || position > wire::board_position_max) return false;
   board_.set_stable_of(rank.value, term, position);
   stable_.raise({rank, term, position});
   for (auto& here : ranks_) pass_stable_output(*here);

@@ -6,11 +6,6 @@
 #include "daemon/unprotected.hpp"
 
 namespace hf::daemon {
-namespace {
-
-constexpr std::uint64_t position_max = (std::uint64_t{1} << wire::board_position_bits) - 1;
-
-}  // namespace
 
 // A rank that had ended is started again.
 void Head::revive(int rank) {
@@ -36,7 +31,7 @@ bool Head::announce_cut(const EventsCut& cut) {
 void Head::on_begun(int agent, Bytes payload) {
   EventsCut cut;
   if (!read_struct(payload, cut) || cut.rank < 0 || cut.rank >= job_.rank_count() || ending_) return;
-  if (cut.position > position_max) return lose_agent(agent, "it said what cannot be");
+  if (cut.position > wire::board_position_max) return lose_agent(agent, "it said what cannot be");
   const Hosting& h = hosting(cut.rank);
   if (h.agent == agent && h.term == cut.term) announce_cut(cut);
 }
@@ -46,7 +41,7 @@ void Head::on_orphan(int agent, Bytes payload) {
   if (!read_struct(payload, orphan) || orphan.rank < 0 || orphan.rank >= job_.rank_count() || ending_) return;
   Hosting& h = hosting(orphan.rank);
   if (h.agent != agent || h.term != orphan.term) return;
-  if (orphan.position > position_max) return lose_agent(agent, "it said what cannot be");
+  if (orphan.position > wire::board_position_max) return lose_agent(agent, "it said what cannot be");
   if (const auto& reason = rank_unprotected_[static_cast<std::size_t>(orphan.rank)]) {
     output_.say(fmt::format("rank {} depended on events that were lost, and was unprotected: {}; the job ends", orphan.rank,
                             why_unprotected(*reason)));

@@ -5,10 +5,9 @@ namespace hf::engine {
 
 void EngineImpl::check_board() {
   board_epoch_ = agent->board_epoch();
-  if (optimist_) look_at_cuts();
   for (auto& p : peers) {
     wire::BoardEntry entry = agent->board_entry(p->rank);
-    if (optimist_) look_at_cuts();  // one that came before what this entry says: what it takes out is of the incarnations before
+    if (optimist_) look_at_cuts();  // first: one that came before what this entry says is of the incarnations before
     bool unprotected = entry.incarnation_and_state & wire::board_unprotected;
     if (is_self(p->rank)) {
       self_unprotected_ = unprotected;

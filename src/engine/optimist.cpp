@@ -18,7 +18,7 @@ namespace {
 
 Dependency dependency_of_board(Rank rank, std::uint64_t word) {
   const auto term = static_cast<std::uint32_t>(word >> wire::board_position_bits);
-  return {rank, Term{term}, word & ((std::uint64_t{1} << wire::board_position_bits) - 1)};
+  return {rank, Term{term}, word & wire::board_position_max};
 }
 
 }  // namespace

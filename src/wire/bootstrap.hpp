@@ -179,6 +179,7 @@ inline constexpr std::uint64_t board_entries_offset = 64;
 // Protocol optimist, one for each rank behind the entries (docs/optimist.md): which of its events are stable, and what was lost of them.
 // A word names a position of its event stream under a term: term << 48 | position.
 inline constexpr int board_position_bits = 48;
+inline constexpr std::uint64_t board_position_max = (std::uint64_t{1} << board_position_bits) - 1;
 inline constexpr std::size_t board_cuts_max = 16;
 struct alignas(64) BoardDependencies {
   std::uint64_t stable = 0;
