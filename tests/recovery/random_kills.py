@@ -28,22 +28,24 @@ ROOT = HERE.parent.parent
 
 Case = collections.namedtuple("Case", "number program ranks nodes kills losses style seed large eager fan_out cut orphans")
 
+APART_S = 0.4  # between two losses of nodes: what one takes to be noticed and mended
 
-def programs(build):
-    """Name -> words; each takes 0.2 to 1 s undisturbed on two cores."""
+
+def programs(build, times=1):
+    """Name -> words; each takes `times` 0.2 to 1 s undisturbed on two cores."""
     examples = build / "examples"
     table = {
-        "heat": [examples / "heat", "--size", 320, "--steps", 400, "--every", 10],
-        "cg": [examples / "cg", "--laplace", 48, "--solves", 2],
-        "cg-file": [examples / "cg", "--matrix", ROOT / "examples/data/grid20.mtx", "--solves", 5],
-        "master_worker": [examples / "master_worker", "--tasks", 600, "--size", 1000],
-        "wavefront": [examples / "wavefront", "--size", 48, "--planes", 40, "--steps", 20],
-        "groups": [build / "bin" / "recovery_groups", 1200],
-        "nbody": [examples / "nbody", "--size", 800, "--steps", 40],
+        "heat": [examples / "heat", "--size", 320, "--steps", 400 * times, "--every", 10],
+        "cg": [examples / "cg", "--laplace", 48, "--solves", 2 * times],
+        "cg-file": [examples / "cg", "--matrix", ROOT / "examples/data/grid20.mtx", "--solves", 5 * times],
+        "master_worker": [examples / "master_worker", "--tasks", 600 * times, "--size", 1000],
+        "wavefront": [examples / "wavefront", "--size", 48, "--planes", 40, "--steps", 20 * times],
+        "groups": [build / "bin" / "recovery_groups", 1200 * times],
+        "nbody": [examples / "nbody", "--size", 800, "--steps", 40 * times],
     }
     python = build / "venv" / "bin" / "python"
     if list((build / "venv").glob("lib/python*/site-packages/mpi4py/MPI*.so")):
-        table["mpi4py"] = [python, HERE / "programs" / "mpi4py_mix.py", 60]
+        table["mpi4py"] = [python, HERE / "programs" / "mpi4py_mix.py", 60 * times]
     return table
 
 
@@ -91,12 +93,14 @@ def losses(case, span_s):
     """Lost nodes: not so near each other that one could hold what the other has just lost (docs/node-loss.md). The second may be the
     spare that took the first one's ranks."""
     choose = random.Random(case.seed + 1)
-    times = sorted(choose.uniform(0.0, 0.85 * span_s) for _ in range(case.losses))
+    first = choose.uniform(0.0, (0.85 if case.losses == 1 else 0.5) * span_s)
+    times = [first, first + APART_S + choose.uniform(0.0, 0.3 * span_s)]
     nodes = [choose.randrange(case.nodes)]
     nodes.append(choose.choice([n for n in range(case.nodes + 1) if n != nodes[0]]))
-    alone = [f"unshared:node={node},at={max(0.0, 1000 * t + 400 * i - choose.uniform(1, 60)):.1f}ms,for=5s"
-             for i, (node, t) in enumerate(zip(nodes, times))] if case.orphans else []
-    return alone + [f"node:{node},at={1000 * t + 400 * i:.1f}ms" for i, (node, t) in enumerate(zip(nodes, times))]
+    lost = list(zip(nodes, times))[:case.losses]
+    alone = [f"unshared:node={node},at={max(0.0, 1000 * t - choose.uniform(1, 60)):.1f}ms,for=5s"
+             for node, t in lost] if case.orphans else []
+    return alone + [f"node:{node},at={1000 * t:.1f}ms" for node, t in lost]
 
 
 def kills(case, span_s):
@@ -114,7 +118,8 @@ class Suite:
     def __init__(self, options):
         self.options = options
         self.build = Path(options.build).resolve()
-        self.programs = programs(self.build)
+        # A second loss comes when the first is mended: the job must still run then, on any machine.
+        self.programs = programs(self.build, 4 if options.lose_nodes else 1)
         if options.program:
             self.programs = {options.program: self.programs[options.program]}
         self.references = {}
