@@ -111,13 +111,14 @@ void EngineImpl::poll_ring(Peer& from) {
     in_frame_ = true;
     if (!take_at_once(from, frame)) on_frame(from, frame.header, frame.payload);
     in_frame_ = false;
-    if (!from.in.open) return;  // the peer's death was seen meanwhile
+    if (!from.in.open) break;  // the peer's death was seen meanwhile
     from.in.ring.release();
     took = true;
     from.in.ring.publish(taken, from.incarnation, publish_every);
     if (awaited_ && *awaited_ && !from.in.reading) break;  // who reads in place is on its way to what follows
   }
-  if (took) {
+  if (!from.in.gathered.empty()) read_gathered(from);
+  if (took && from.in.open) {
     from.in.ring.publish(taken, from.incarnation);
     if (from.newest_log) wake(from);  // it may wait for room
   }

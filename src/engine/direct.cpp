@@ -90,6 +90,12 @@ bool EngineImpl::can_read(Peer& from) {
   return !in.memory_refused;
 }
 
+// The buffer is as it was sent.
+bool EngineImpl::stands(const Peer& from, const Message& m) {
+  const bool logged = m.header.flags & wire::flag_logged;  // else the sender leaves it alone until it is told
+  return !logged || segment::is_exposed(from.newest_log->control().header(), m.exposed.ticket);
+}
+
 // Whether the next piece of the payload is in the sink.
 bool EngineImpl::read_piece(Peer& from, Message& m) {
   if (m.header.incarnation != from.incarnation.value || !from.running() || !can_read(from)) return false;
@@ -99,15 +105,14 @@ bool EngineImpl::read_piece(Peer& from, Message& m) {
   std::uint64_t n = whole ? m.wanted - m.arrived : std::min(piece_bytes, m.wanted - m.arrived);
   if (!sink.data) packed_.resize(n);
   MutableBytes into = sink.data ? MutableBytes(sink.data + m.arrived, n) : MutableBytes(packed_.data(), n);
-  auto stands = [&] { return !logged || segment::is_exposed(from.newest_log->control().header(), m.exposed.ticket); };
-  if (!stands()) return false;
+  if (!stands(from, m)) return false;
   if (!from.in.memory.read(m.exposed.address + m.arrived, into)) {
     // Unless the program has given the buffer back meanwhile, this memory cannot be read.
-    from.in.memory_refused = stands() && from.in.memory.alive();
+    from.in.memory_refused = stands(from, m) && from.in.memory.alive();
     if (from.in.memory_refused) from.in.memory.close();
     return false;
   }
-  if (!stands() || !from.in.memory.alive()) return false;
+  if (!stands(from, m) || !from.in.memory.alive()) return false;
   if (!sink.data) put(sink, m.arrived, into);
   m.arrived += n;
   return true;
@@ -121,12 +126,22 @@ bool EngineImpl::prefers_ring(const Peer& from, const Message& m) const {
 
 void EngineImpl::read_exposed(Message& m) {
   Peer& from = peer(m.source);
-  if (prefers_ring(from, m)) return read_elsewhere(m);
+  const bool gathers = may_gather(from, m);
+  if (!gathers && prefers_ring(from, m)) return read_elsewhere(m);
   point("rendezvous.matched");
+  if (gathers) gather(from, m);
+  else read_alone(from, m);
+}
+
+void EngineImpl::read_alone(Peer& from, Message& m) {
   tell_reading(from, m.exposed.ticket);
   const bool whole = read_whole(from, m);
   if (!in_frame_) tell_reading(from, 0);  // else what follows in the ring may be the next one
-  if (!whole) return read_elsewhere(m);
+  if (whole) end_reading(from, m);
+  else read_elsewhere(m);
+}
+
+void EngineImpl::end_reading(Peer& from, Message& m) {
   point("rendezvous.received");
   if (!(m.header.flags & wire::flag_logged)) decline(from, m.header);  // it may use its buffer again
   finish(*m.receive, m);

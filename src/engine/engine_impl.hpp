@@ -5,6 +5,7 @@
 #pragma once
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -185,10 +186,19 @@ class EngineImpl {
   bool read_piece(Peer& peer, Message& message);
   bool prefers_ring(const Peer& peer, const Message& message) const;
   void read_exposed(Message& message);
+  void read_alone(Peer& peer, Message& message);
+  void end_reading(Peer& peer, Message& message);
+  static bool stands(const Peer& peer, const Message& message);
   void read_elsewhere(Message& message);
   bool is_published(Peer& peer, const Message& message);
   void look_for_logged(Peer& peer);
   void forget_unlogged(Peer& peer, Message& message);
+
+  // gathered_reads.cpp
+  bool may_gather(const Peer& peer, const Message& message) const;
+  void gather(Peer& peer, Message& message);
+  void read_gathered(Peer& peer);
+  bool read_at_once(Peer& peer, std::span<Message* const> messages);
 
   // bound.cpp
   bool reserve(Peer& peer, std::uint64_t payload_bytes);
@@ -412,6 +422,8 @@ class EngineImpl {
   std::unordered_map<std::uint64_t, Message*> fetches_;  // open fetches of remote_log_
   bool taking_from_log_ = false;    // records of remote_log_ are being taken
   bool payload_follows_ = false;    // an eager frame is accepted whose payload is still coming
+  std::vector<Message*> gathered_;  // scratch of read_gathered
+  std::vector<os::ProcessMemory::Piece> gathered_pieces_;  // scratch of read_at_once
   std::vector<Bytes> pieces_;       // scratch of offer_rail
   std::vector<Bytes> lasting_;      // scratch of offer_rail
   std::vector<MutableBytes> places_;  // scratch of send_ahead

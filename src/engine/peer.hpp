@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "core/vprotocol/incoming_dependencies.hpp"
@@ -97,6 +98,7 @@ struct Incoming {
   os::ProcessMemory memory;                   // of its newest incarnation
   bool memory_refused = false;
   bool reading = false;                       // Inbound::reading is set
+  std::vector<Message*> gathered;             // matched, their senders' buffers to be read in one call while a frame is handled
   // Protocol optimist: what messages depend on that the program has not seen yet, and how many have been taken.
   core::vprotocol::IncomingDependencies depends;
   std::uint64_t taken = 0;

@@ -6,6 +6,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "os/process.hpp"
 
 namespace hf::os {
@@ -41,6 +43,18 @@ bool ProcessMemory::read(std::uint64_t address, MutableBytes out) const {
     out = out.subspan(static_cast<std::size_t>(got));
   }
   return true;
+}
+
+bool ProcessMemory::read_at_once(std::span<const Piece> pieces) const {
+  std::array<iovec, pieces_max> local{}, remote{};
+  std::size_t bytes = 0, n = 0;
+  for (const Piece& piece : pieces.first(std::min(pieces.size(), pieces_max))) {
+    local[n] = {piece.out.data(), piece.out.size()};
+    remote[n++] = {reinterpret_cast<void*>(piece.address), piece.out.size()};
+    bytes += piece.out.size();
+  }
+  const ssize_t got = ::process_vm_readv(pid_, local.data(), n, remote.data(), n, 0);
+  return n == pieces.size() && got >= 0 && static_cast<std::size_t>(got) == bytes;
 }
 
 bool ProcessMemory::alive() const {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "base/bytes.hpp"
 #include "os/unique_fd.hpp"
@@ -23,12 +24,18 @@ std::optional<MemoryCookie> random_cookie();  // empty: the kernel has none
 
 class ProcessMemory {
  public:
+  struct Piece {
+    std::uint64_t address = 0;
+    MutableBytes out;
+  };
+  static constexpr std::size_t pieces_max = 16;
   // False: it cannot be read: not permitted, another process id namespace, gone.
   bool open(pid_t pid, std::uint64_t cookie_address, const MemoryCookie& cookie);
   bool is_open() const { return static_cast<bool>(pidfd_); }
   void close() { pidfd_.reset(); }
   // False: not all of it could be read.
   bool read(std::uint64_t address, MutableBytes out) const;
+  bool read_at_once(std::span<const Piece> pieces) const;  // at most pieces_max, in one call
   bool alive() const;
 
  private:

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ROUNDS = 60, LARGEST = 1500 * 1000, AT_ONCE = 3 };
+enum { ROUNDS = 60, LARGEST = 1500 * 1000, AT_ONCE = 3, CROWD = 24 };
 
 static unsigned random_state = 12345; /* the same on all ranks */
 
@@ -66,6 +66,31 @@ static void nonblocking(int rank, int size, unsigned char* buffers[AT_ONCE], int
   }
 }
 
+/* Many of 9 KB to 64 KB on the way at once: their announcements wait one behind the other. */
+static void crowd(int rank, int size, unsigned char* buffer, int round, unsigned pause) {
+  const int bytes = 9000 + (int)draw(56 * 1000);
+  MPI_Request requests[CROWD];
+  for (int other = 1; other < size; ++other) {
+    if (rank != 0 && rank != other) continue;
+    if (rank != 0) dawdle(pause);
+    for (int i = 0; i < CROWD; ++i) {
+      unsigned char* mine = buffer + (size_t)i * bytes;
+      if (rank == 0) {
+        paint(mine, bytes, round + i);
+        MPI_Isend(mine, bytes, MPI_BYTE, other, 4, MPI_COMM_WORLD, &requests[i]);
+      } else {
+        MPI_Irecv(mine, bytes, MPI_BYTE, 0, 4, MPI_COMM_WORLD, &requests[i]);
+      }
+    }
+    for (int i = 0; i < CROWD; ++i) {
+      MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+      unsigned char* mine = buffer + (size_t)i * bytes;
+      if (rank == 0) memset(mine, 0xbb, (size_t)bytes);
+      else CHECK(is_painted(mine, bytes, round + i));
+    }
+  }
+}
+
 static void into_pieces(int rank, int size, unsigned char* buffer, int bytes, int round, unsigned pause) {
   MPI_Datatype every_other;
   bytes = bytes / 2 / 64 * 64;
@@ -96,6 +121,7 @@ int main(int argc, char** argv) {
     unsigned pause = draw(2) ? 0 : draw(400);
     blocking(rank, size, buffers[0], bytes, round, pause);
     nonblocking(rank, size, buffers, bytes, round, pause);
+    crowd(rank, size, buffers[0], round, pause);
     if (round % 4 == 0) into_pieces(rank, size, buffers[0], bytes, round, pause);
   }
   for (int i = 0; i < AT_ONCE; ++i) free(buffers[i]);
