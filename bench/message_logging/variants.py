@@ -6,7 +6,7 @@ import competitors
 from competitors import Holdfast, HoldfastMpi
 
 HERE = Path(__file__).resolve().parent
-NONE, NO_LOG, PROCESS = "none", "-no-log", "-process"
+NONE, PESSIMIST, NO_LOG, PROCESS = "none", "pessimist", "-no-log", "-process"
 SHM, DELAY = "shm", "delay"
 
 
