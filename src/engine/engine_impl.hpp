@@ -366,6 +366,9 @@ class EngineImpl {
   void tell_dependencies(Peer& to);
   bool depends_on_nothing();
   void send_dependencies(Peer& to, std::span<const core::vprotocol::Dependency> list);
+  void carry_dependencies(const segment::Record& record, Bytes list);
+  bool has_offered_all(const Peer& to) const;
+  void end_carrying();
   void look_at_dependencies();
   bool may_acknowledge(Peer& to, const FrameHeader& header);
   void acknowledge_stable();
@@ -475,6 +478,8 @@ class EngineImpl {
   std::vector<std::byte> recent_events_;  // the end of the event stream: the byte at position p stands at p % its size
   std::vector<std::byte> carried_now_;    // what goes before the frame that is being offered
   Carried carrying_;                      // how far that goes
+  std::vector<std::byte> dependencies_now_;  // frames that go with the message that is being sent
+  std::uint64_t carried_log_bytes_ = 0;      // what their records take in the log
   TestClock past_failed_{};        // of this rank's predecessors
   std::uint64_t past_events_ = 0;  // bytes of the event streams of this rank's predecessors
   std::deque<Unstable> unstable_;

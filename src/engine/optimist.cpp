@@ -105,10 +105,35 @@ void EngineImpl::send_dependencies(Peer& to, std::span<const Dependency> list) {
   header.incarnation = incarnation.value;
   header.source = job.self.value;
   header.length = bytes.size();
-  const bool nothing_waits = to.out.sent == log_->appended(stream) && to.out.queue.empty();
+  const bool nothing_waits = has_offered_all(to);
   segment::Record record = log_->append(stream, header, [&](std::uint64_t offset, MutableBytes out) { fill_from(source, offset, out); });
   log_->publish(stream);
-  if (nothing_waits && ensure_open(to) && offer_record(to, record, &source)) to.out.sent = log_->appended(stream);
+  if (!nothing_waits || !ensure_open(to)) return;
+  if (!to.local) return carry_dependencies(record, bytes);
+  if (offer_record(to, record, &source)) to.out.sent = log_->appended(stream);
+}
+
+// To be sent in one write with the message that comes next. Should that not be offered now, both are taken from the log later.
+void EngineImpl::carry_dependencies(const segment::Record& record, Bytes list) {
+  FrameHeader h = record.header;
+  h.check = 0;
+  h.offset = record.chunk;
+  ByteWriter out(dependencies_now_);
+  out.put(h);
+  out.put_bytes(list);
+  carried_log_bytes_ += segment::padded(sizeof(h) + list.size());
+  count_sent(list.size());
+}
+
+// Everything appended for this peer was offered to its channel, or goes with the message that is being sent.
+bool EngineImpl::has_offered_all(const Peer& to) const {
+  return to.out.sent + carried_log_bytes_ == log_->appended(to.rank.value) && to.out.queue.empty();
+}
+
+void EngineImpl::end_carrying() {
+  dependencies_now_.clear();
+  carried_now_.clear();
+  carried_log_bytes_ = 0;
 }
 
 // What is stable is left out. When nothing is left the gate is open, and messages have nothing to say.

@@ -21,8 +21,9 @@ void EngineImpl::send_long_way(SendOperation& op) {
   if (agent->board_epoch() != board_epoch_) check_board();
   if (sent_before_ && send_again(to, op, header)) return;
   if (optimist_) tell_dependencies(to);  // before room is reserved for the message
-  if (job.keeps_payloads && !to.unprotected && reserve(to, header.length)) return send_logged(to, op, header);
-  send_unlogged(to, op, header);
+  if (job.keeps_payloads && !to.unprotected && reserve(to, header.length)) send_logged(to, op, header);
+  else send_unlogged(to, op, header);
+  if (optimist_) end_carrying();
 }
 
 void EngineImpl::send_to_self(SendOperation& op, const FrameHeader& header) {
@@ -83,7 +84,8 @@ void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
   header.flags |= wire::flag_logged;
   if (header.length > eager_bytes_max(to)) header.kind = FrameKind::rendezvous;
   const bool open = optimist_ || is_settled();
-  bool nothing_waits = to.out.sent == log_->appended(stream) && to.out.queue.empty();
+  const bool nothing_waits = has_offered_all(to);
+  if (nothing_waits) carried_now_.swap(dependencies_now_);
   if (open && nothing_waits && may_expose(to, op) && ensure_open(to)) return send_exposed(to, op, header);
   if (open && nothing_waits && leaves_ahead(to, op) && ensure_open(to)) return send_ahead(to, op, header);
   auto fill = [&op](std::uint64_t offset, MutableBytes out) { fill_from(op.source, offset, out); };
