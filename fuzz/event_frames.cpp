@@ -21,7 +21,7 @@ struct Owner : daemon::EventKeeper::Owner {
   }
   void on_stable(Rank rank, const Extent& extent) override { HF_CHECK(rank.value < ranks && written(rank).covers(extent)); }
   void on_held(Generation) override {}
-  void on_holder_lost(Generation, const std::string&) override {}
+  void on_holder_lost(Generation, bool, const std::string&) override {}
   void on_fenced(Rank rank) override { HF_CHECK(rank.value < ranks); }
   void on_damaged(Rank) override { HF_CHECK(false); }
   void on_carriable(int) override {}

@@ -164,6 +164,7 @@ void Agent::on_start(Bytes payload) {
   for (auto& rank : ranks_) {
     if (keeper_) keeper_->add_rank(Rank{rank->rank}, Term{0}, {});
   }
+  divide_cores();
   start_all();
 }
 

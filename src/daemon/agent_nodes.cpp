@@ -190,8 +190,8 @@ void Agent::on_stable(Rank number, const EventKeeper::Extent& extent) {
 
 void Agent::on_held(Generation generation) { send_head(ControlKind::held, Held{generation.value}); }
 
-void Agent::on_holder_lost(Generation generation, const std::string& why) {
-  send_head(ControlKind::holder_lost, Held{generation.value}, bytes_of(why));
+void Agent::on_holder_lost(Generation generation, bool full, const std::string& why) {
+  send_head(ControlKind::holder_lost, Held{generation.value, full ? 1u : 0u}, bytes_of(why));
 }
 
 void Agent::on_carriable(int agent) { board_.set_events_holder(agent); }

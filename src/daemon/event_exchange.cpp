@@ -1,5 +1,5 @@
-// Protocol optimist: agents tell each other which events are stable (docs/optimist.md), over the connections between those who have ranks
-// and their holders, which join all of them. What is stable is said by the agent that hosts the rank: what it has told is kept by every later
+// Protocol optimist: agents tell each other which events are stable (docs/optimist.md), over the connections between agents and
+// their holders, which join all of them (docs/event-loggers.md). What is stable is said by the agent that hosts the rank: what it has told is kept by every later
 // holder.
 #include "daemon/event_keeper.hpp"
 #include "os/clock.hpp"
@@ -25,6 +25,12 @@ void EventKeeper::learn(Bytes payload, const void* from) {
   for (EventsKnown known; read_struct(payload, known);) learn(Rank{known.rank}, Term{known.term}, known.position, from);
 }
 
+// Who has no ranks appends nothing by which the holder would know that it is to be told.
+void EventKeeper::ask_for_known() {
+  visit_.door->channel().send_bytes(ControlKind::events_known);
+  exchange_soon();
+}
+
 void EventKeeper::exchange_soon() {
   if (exchange_ != 0) return;
   exchange_ = loop_.at(std::max(os::now(), os::later(exchanged_at_, exchange_ns)), [this] {
@@ -37,7 +43,7 @@ void EventKeeper::exchange_soon() {
 void EventKeeper::exchange() {
   if (visit_.door && visit_.door->open()) tell_known(visit_.door->channel(), visit_.told, visit_.door.get());
   for (const GuestPtr& guest : guests_) {
-    if (guest->keeps_events && !guest->over) tell_known(*guest->channel, guest->told, guest.get());
+    if (guest->wants_known && !guest->over) tell_known(*guest->channel, guest->told, guest.get());
   }
 }
 

@@ -117,7 +117,8 @@ void EventKeeper::on_visit_open(std::uint64_t number) {
   sender_.on_connected(generation_);
   tell_cuts();
   pump();
-  if (optimist_) exchange_soon();
+  if (terms_.empty()) lost_at_ = {};  // nothing will be acknowledged
+  if (optimist_) ask_for_known();
 }
 
 void EventKeeper::on_visit_closed(std::uint64_t number) {
@@ -130,7 +131,7 @@ void EventKeeper::on_holder_closed(const std::string& why) {
   stop_carrying();
   sender_.on_disconnected();
   drop(visit_);
-  if (os::now().value - lost_at_.value > patience_ns && !std::exchange(told_lost_, true)) owner_.on_holder_lost(generation_, why);
+  if (os::now().value - lost_at_.value > patience_ns && !std::exchange(told_lost_, true)) owner_.on_holder_lost(generation_, false, why);
   loop_.cancel(retry_);
   retry_ = loop_.at(os::later(os::now(), retry_ms * os::millisecond_ns), [this] {
     retry_ = 0;
@@ -165,7 +166,7 @@ void EventKeeper::on_holder_frame(ControlKind kind, Bytes payload) {
   } else if (kind == ControlKind::events_known && optimist_) {
     learn(payload, visit_.door.get());
   } else if (kind == ControlKind::events_full) {
-    if (!std::exchange(told_lost_, true)) owner_.on_holder_lost(generation_, "its memory for events is full");
+    if (!std::exchange(told_lost_, true)) owner_.on_holder_lost(generation_, true, "its memory for events is full");
   } else {
     on_holder_closed("it speaks another protocol");
   }

@@ -26,7 +26,7 @@ class EventKeeper {
     virtual bool read_events(Rank rank, std::uint64_t position, MutableBytes out) = 0;
     virtual void on_stable(Rank rank, const Extent& extent) = 0;
     virtual void on_held(Generation generation) = 0;
-    virtual void on_holder_lost(Generation generation, const std::string& why) = 0;
+    virtual void on_holder_lost(Generation generation, bool full, const std::string& why) = 0;
     virtual void on_fenced(Rank rank) = 0;  // the rank is hosted elsewhere under a newer term
     virtual void on_damaged(Rank rank) = 0;
     // Ranks may give events to ranks of that agent, which is the holder, with their messages; -1: to nobody any more.
@@ -71,7 +71,7 @@ class EventKeeper {
     int agent = -1;
     ChannelPtr channel;
     std::map<Rank, Term> unanswered;
-    bool keeps_events = false;  // here: it has appended
+    bool wants_known = false;   // it has appended, or has asked for it
     std::uint64_t told = 0;     // of what is known to be stable
     bool over = false;
   };
@@ -106,6 +106,7 @@ class EventKeeper {
   // event_exchange.cpp
   void learn(Rank rank, Term term, std::uint64_t position, const void* from);
   void learn(Bytes payload, const void* from);
+  void ask_for_known();
   void exchange_soon();
   void exchange();
   void tell_known(ControlChannel& channel, std::uint64_t& told, const void* to);

@@ -2,6 +2,7 @@
 // faults, and decides how and with which exit code the job ends.
 #pragma once
 #include <map>
+#include <set>
 
 #include "daemon/agent_link.hpp"
 #include "daemon/background.hpp"
@@ -91,6 +92,7 @@ class Head {
     bool gone = false;             // lost, or all its processes have ended
     bool unfit = false;            // of no use at the start, or could not take ranks over when it was asked to
     int holder = -1, standby = -1;
+    std::set<int> full;            // holders whose memory was full for it
     std::uint32_t generation = 0;
     bool reported = false;         // to a head that goes on: all that it has to say
     bool superseded = false;       // its ranks run elsewhere
@@ -124,6 +126,7 @@ class Head {
   void on_unfit_at_start(int agent, std::string_view why);
   void on_adopt_unfit(int agent, Bytes payload);
   std::string why_no_target() const;
+  std::string what_it_was(int agent) const;
   void on_holder_lost(int agent, Bytes payload);
   void on_adopt_failed(int agent, Bytes text);
   // ---- head_orphans.cpp: protocol optimist (docs/optimist.md)

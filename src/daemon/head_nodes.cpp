@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/event_logger/sharding.hpp"
 #include "daemon/adoption.hpp"
 #include "daemon/head.hpp"
 #include "daemon/unprotected.hpp"
@@ -74,7 +75,8 @@ void Head::start_if_ready() {
   }
   agents_.send_all_bytes(ControlKind::start, std::as_bytes(std::span(machines)));
   if (job_.keeps_events()) {
-    for (int agent = 0; agent < job_.node_count; ++agent) give_holder(agent, -1);
+    // Under optimist those who have no ranks are told what is stable too, and tell it on.
+    for (int agent = 0; agent < (job_.is_optimist() ? job_.agent_count() : job_.node_count); ++agent) give_holder(agent, -1);
   }
   agents_.on_started();
   start_input();
@@ -153,7 +155,7 @@ void Head::lose_agent(int agent, const std::string& why) {
   LostNode record{os::now().value, agent, why, ranks, {}};
   if (ranks.empty()) {
     timeline_.on_lost_node(std::move(record));
-    output_.say(what + "; it had no ranks");
+    output_.say(what + "; " + what_it_was(agent));
     return start_if_ready();
   }
   std::string cannot = why_not_moved(ranks);
@@ -176,6 +178,15 @@ void Head::lose_agent(int agent, const std::string& why) {
   for (const auto& [target, some] : targets) move_ranks(some, target);
 }
 
+// Of an agent without ranks.
+std::string Head::what_it_was(int agent) const {
+  if (!job_.is_event_logger(agent)) return "it had no ranks";
+  for (int other = 0; other < job_.agent_count(); ++other) {
+    if (job_.is_event_logger(other) && usable(other)) return "it was an event logger";
+  }
+  return "it was an event logger, and none is left: nodes hold each other's determinants from now on";
+}
+
 std::string Head::why_no_target() const {
   switch (options_.on_node_loss) {
     case OnNodeLoss::end: return "so --on-node-loss end wants it";
@@ -191,7 +202,7 @@ void Head::on_unfit_at_start(int agent, std::string_view why) {
     if (!exit_code_) output_.say(what + "; the job ends");
     return end(1, 0);
   }
-  output_.say(what + "; it is not used as a spare");
+  output_.say(what + (job_.is_event_logger(agent) ? "; it is not used as an event logger" : "; it is not used as a spare"));
   states_[static_cast<std::size_t>(agent)].unfit = states_[static_cast<std::size_t>(agent)].ready = true;
   start_if_ready();
 }
@@ -240,7 +251,7 @@ void Head::mark_lost(int rank) {
 }
 
 int Head::choose_spare() const {
-  for (int agent = job_.node_count; agent < job_.agent_count(); ++agent) {
+  for (int agent = job_.node_count; !job_.is_event_logger(agent); ++agent) {
     if (usable(agent) && ranks_at(agent).empty()) return agent;
   }
   return -1;
@@ -257,7 +268,7 @@ std::map<int, std::vector<int>> Head::choose_targets(const std::vector<int>& ran
   for (int rank : ranks) {
     int best = -1;
     for (int agent = 0; agent < job_.agent_count(); ++agent) {
-      if (!usable(agent)) continue;
+      if (!usable(agent) || job_.is_event_logger(agent)) continue;
       if (best < 0 || load[static_cast<std::size_t>(agent)] < load[static_cast<std::size_t>(best)]) best = agent;
     }
     if (best < 0) return {};
@@ -303,17 +314,20 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
   feed_input();
 }
 
-// The next living agent in the ring of all, on another machine if there is one.
 int Head::choose_holder(int agent, int not_this) const {
-  const int n = job_.agent_count();
-  int next = -1;
-  for (int step = 1; step < n; ++step) {
-    const int other = (agent + step) % n;
-    if (other == not_this || !usable(other)) continue;
-    if (machines_[static_cast<std::size_t>(other)] != machines_[static_cast<std::size_t>(agent)]) return other;
-    if (next < 0) next = other;
+  std::vector<core::event_logger::HolderCandidate> agents(states_.size());
+  for (std::size_t i = 0; i < agents.size(); ++i) {
+    const int number = static_cast<int>(i);
+    const auto machine = std::ranges::find(machines_, machines_[i]) - machines_.begin();
+    agents[i].usable = usable(number);
+    agents[i].event_logger = job_.is_event_logger(number);
+    agents[i].machine = static_cast<int>(machine);
+    const int holder = states_[i].gone || number == agent ? -1 : states_[i].holder;
+    if (holder >= 0) agents[static_cast<std::size_t>(holder)].held += ranks_at(number).size();
   }
-  return next;
+  std::set<int> not_these = states_[static_cast<std::size_t>(agent)].full;
+  if (not_this >= 0) not_these.insert(not_this);
+  return core::event_logger::choose_holder(agents, agent, not_these);
 }
 
 void Head::give_holder(int agent, int not_this) {
@@ -369,7 +383,10 @@ void Head::on_holder_lost(int agent, Bytes payload) {
   Held lost;
   AgentState& state = states_[static_cast<std::size_t>(agent)];
   if (!read_struct(payload, lost) || lost.generation != state.generation || ending_) return;
-  output_.say(fmt::format("node {} keeps its determinants elsewhere from now on: node {}: {}", agent, state.holder, text_of(payload)));
+  if (!ranks_at(agent).empty()) {
+    output_.say(fmt::format("node {} keeps its determinants elsewhere from now on: node {}: {}", agent, state.holder, text_of(payload)));
+  }
+  if (lost.full != 0) state.full.insert(state.holder);
   give_holder(agent, state.holder);
 }
 

@@ -34,6 +34,7 @@ struct Job {
   std::vector<Program> programs;
   int node_count = 1;                      // with ranks
   int spare_count = 0;                     // agents without ranks, numbered behind the nodes
+  int event_logger_count = 0;              // agents that hold events and do nothing else, numbered behind those
   std::vector<JobNode> nodes;              // by number of agent
   std::vector<std::int32_t> node_of_rank;  // the original map (placement.hpp)
   BindTo bind_to = BindTo::none;
@@ -56,7 +57,8 @@ struct Job {
   std::vector<wire::CollectiveRule> collective_rules;  // given by the user
   std::vector<Injection> injections;
 
-  int agent_count() const { return node_count + spare_count; }
+  int agent_count() const { return node_count + spare_count + event_logger_count; }
+  bool is_event_logger(int agent) const { return agent >= node_count + spare_count; }
   bool recovers() const { return protocol != wire::Protocol::none && sender_log; }
   bool keeps_events() const { return protocol != wire::Protocol::none && log_level == wire::LogLevel::node; }
   const char* protocol_name() const {

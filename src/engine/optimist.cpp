@@ -108,6 +108,8 @@ void EngineImpl::send_dependencies(Peer& to, std::span<const Dependency> list) {
   const bool nothing_waits = to.out.sent == log_->appended(stream) && to.out.queue.empty();
   segment::Record record = log_->append(stream, header, [&](std::uint64_t offset, MutableBytes out) { fill_from(source, offset, out); });
   log_->publish(stream);
+  ++counters().dependency_frames;
+  counters().dependency_bytes += bytes.size();
   if (nothing_waits && ensure_open(to) && offer_record(to, record, &source)) to.out.sent = log_->appended(stream);
 }
 
