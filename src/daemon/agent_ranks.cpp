@@ -26,7 +26,8 @@ constexpr int library_verdict_ms = 500;  // from here on it need not have ended 
 
 }  // namespace
 
-// Event loggers have cores of their own where the machine has enough; what runs there beside them is kept off those. Before ranks are bound.
+// Event loggers have cores of their own where the machine has enough; what runs there beside them is kept off those.
+// Before ranks are bound.
 void Agent::divide_cores() {
   std::vector<int> loggers, ranks = ranks_of_machine();
   for (int agent = 0; agent < job_.agent_count(); ++agent) {
@@ -41,14 +42,15 @@ void Agent::divide_cores() {
   const bool is_logger = index < std::ssize(loggers);
   if (!divided) {
     if (index == 0 && !ranks.empty()) {
-      note(fmt::format("no core of their own for {} event logger{} beside {} rank{}: this machine has {}", loggers.size(), loggers.size() == 1 ? "" : "s",
-                       ranks.size(), ranks.size() == 1 ? "" : "s", cores->cores()));
+      note(fmt::format("no core of their own for {} event logger{} beside {} rank{}: this machine has {}", loggers.size(),
+                       loggers.size() == 1 ? "" : "s", ranks.size(), ranks.size() == 1 ? "" : "s", cores->cores()));
     }
     return;
   }
   const cpu_set_t& mine = is_logger ? divided->event_loggers[static_cast<std::size_t>(index)] : divided->others;
   if (::sched_setaffinity(0, sizeof mine, &mine) != 0) return note(fmt::format("cannot be bound to its cores: {}", std::strerror(errno)));
-  if (is_logger && job_.report_bindings) note(fmt::format("event logger on {}: bound to {}", job_.node_name(ticket_.node), cores->describe(mine)));
+  if (!is_logger || !job_.report_bindings) return;
+  note(fmt::format("event logger on {}: bound to {}", job_.node_name(ticket_.node), cores->describe(mine)));
 }
 
 void Agent::start_all() {

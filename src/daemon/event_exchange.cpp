@@ -1,6 +1,6 @@
 // Protocol optimist: agents tell each other which events are stable (docs/optimist.md), over the connections between agents and
-// their holders, which join all of them (docs/event-loggers.md). What is stable is said by the agent that hosts the rank: what it has told is kept by every later
-// holder.
+// their holders, which join all of them (docs/event-loggers.md). What is stable is said by the agent that hosts the rank: what it has
+// told is kept by every later holder.
 #include "daemon/event_keeper.hpp"
 #include "os/clock.hpp"
 

@@ -57,8 +57,8 @@ void EventKeeper::on_append(Guest& guest, const EventsAppend& append, Bytes byte
   }
 }
 
-// All that one reading of the connection brought is answered at once: the stable vector of the ranks that it was about, and under optimist what
-// is news of all others.
+// All that one reading of the connection brought is answered at once: the stable vector of the ranks that it was about, and under
+// optimist what is news of all others.
 void EventKeeper::answer(Guest& guest) {
   std::vector<EventsStable> vector;
   for (auto [rank, term] : guest.unanswered) {

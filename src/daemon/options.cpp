@@ -81,7 +81,7 @@ void declare_whole(CLI::App& app, Whole& whole) {
   app.add_option("--protocol", whole.protocol, "none, pessimist (default) or optimist: what survives the death of a rank, and whether messages wait for that");
   app.add_option("--spares", whole.spares, "so many more nodes without ranks, which take over those of a node that is lost");
   app.add_option("--event-loggers", whole.event_loggers,
-                 "so many more nodes without ranks, which hold the determinants of the others and do nothing else (default: nodes hold each other's)");
+                 "so many more nodes without ranks, which hold the others' determinants and do nothing else (default: nodes hold each other's)");
   app.add_option("--on-node-loss", whole.on_node_loss,
                  "spread (default): the ranks of a lost node start again on a spare one, or spread over the others; spare: only on a spare one; end");
   declare(app, whole.tree);

@@ -112,8 +112,8 @@ void declare(CLI::App& app, PlacementOptions& options) {
   app.add_option("--head-address", options.head_address, "address of this machine for the hosts (default: found out)");
 }
 
-Result<> apply(const PlacementOptions& options, const Words& environment, const std::string& directory, WithoutRanks without, RunOptions& out,
-               Words& ignored) {
+Result<> apply(const PlacementOptions& options, const Words& environment, const std::string& directory, WithoutRanks without,
+               RunOptions& out, Words& ignored) {
   const int nodes = options.nodes.value_or(1);
   if (nodes < 1 || nodes > nodes_max) return fail(fmt::format("--nodes {}: 1 to {}", nodes, nodes_max));
   const bool named = !options.hosts.empty() || !options.hostfile.empty();

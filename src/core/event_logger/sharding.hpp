@@ -15,8 +15,8 @@ struct HolderCandidate {
 
 // The agent that is to hold the events of `agent`; -1: there is none. `agents`: all, by number. `not_these`: the agent does not want them.
 //
-// Of agents that are no event loggers: the event logger that holds least; without one the next other agent. Of an event logger: the next one in
-// the ring of event loggers, so that they are joined. On another machine if there is one.
+// Of agents that are no event loggers: the event logger that holds least; without one the next other agent. Of an event logger: the next
+// one in the ring of event loggers, so that they are joined. On another machine if there is one.
 int choose_holder(std::span<const HolderCandidate> agents, int agent, const std::set<int>& not_these);
 
 }  // namespace hf::core::event_logger

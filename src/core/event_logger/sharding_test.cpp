@@ -137,7 +137,8 @@ TEST(Sharding, JoinsAllThatLive) {
         }
       }
       for (int i = 0; i < nodes; ++i) {
-        EXPECT_TRUE(reached.contains(i) || !all[static_cast<std::size_t>(i)].usable) << "node " << i << ", lost " << lost << ", full " << full;
+        const bool lives = all[static_cast<std::size_t>(i)].usable;
+        EXPECT_TRUE(reached.contains(i) || !lives) << "node " << i << ", lost " << lost << ", full " << full;
       }
     }
   }

@@ -10,7 +10,10 @@
 namespace hf::daemon {
 namespace {
 
-JobFacts facts() { return {"pessimist", "node", 1.5e9, {true, false, true, true}, {NodeRole::ranks, NodeRole::ranks, NodeRole::spare, NodeRole::event_logger}}; }
+JobFacts facts() {
+  using enum NodeRole;
+  return {"pessimist", "node", 1.5e9, {true, false, true, true}, {ranks, ranks, spare, event_logger}};
+}
 
 std::string text_of_two_ranks() {
   JobWatch watch({0, 1});

@@ -15,7 +15,10 @@ constexpr std::int64_t watched_periods = 4;  // a client that has not asked for 
 JobFacts facts_of(const Job& job) {
   JobFacts facts{job.protocol_name(), job.log_level == wire::LogLevel::node ? "node" : "process"};
   facts.node_lives.assign(static_cast<std::size_t>(job.agent_count()), true);
-  for (int node = 0; node < job.agent_count(); ++node) facts.node_roles.push_back(job.is_event_logger(node) ? NodeRole::event_logger : node >= job.node_count ? NodeRole::spare : NodeRole::ranks);
+  for (int node = 0; node < job.agent_count(); ++node) {
+    using enum NodeRole;
+    facts.node_roles.push_back(job.is_event_logger(node) ? event_logger : node >= job.node_count ? spare : ranks);
+  }
   return facts;
 }
 
