@@ -106,8 +106,10 @@ NodeId Head::choose_holder(NodeId node) const {
     candidates[i].usable = !agents_[i].lost;
     candidates[i].event_logger = world_.options().is_event_logger(number.value);
     candidates[i].machine = number.value;
-    const NodeId holder = agents_[i].lost || number == node ? NodeId(-1) : agents_[i].holder;
-    if (holder.value >= 0) candidates[static_cast<std::size_t>(holder.value)].held += ranks_at(number).size();
+  }
+  for (const Hosting& h : hosting_) {
+    const Agent& host = agents_[static_cast<std::size_t>(h.node.value)];
+    if (h.node != node && !host.lost && host.holder.value >= 0) ++candidates[static_cast<std::size_t>(host.holder.value)].held;
   }
   return NodeId(core::event_logger::choose_holder(candidates, node.value, {}));
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "core/event_logger/sharding.hpp"
 #include "daemon/adoption.hpp"
@@ -316,14 +317,16 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
 
 int Head::choose_holder(int agent, int not_this) const {
   std::vector<core::event_logger::HolderCandidate> agents(states_.size());
+  std::map<std::string_view, int> machines;
   for (std::size_t i = 0; i < agents.size(); ++i) {
     const int number = static_cast<int>(i);
-    const auto machine = std::ranges::find(machines_, machines_[i]) - machines_.begin();
     agents[i].usable = usable(number);
     agents[i].event_logger = job_.is_event_logger(number);
-    agents[i].machine = static_cast<int>(machine);
-    const int holder = states_[i].gone || number == agent ? -1 : states_[i].holder;
-    if (holder >= 0) agents[static_cast<std::size_t>(holder)].held += ranks_at(number).size();
+    agents[i].machine = machines.try_emplace(machines_[i], number).first->second;
+  }
+  for (const Hosting& h : hosting_) {
+    const AgentState& host = states_[static_cast<std::size_t>(h.agent)];
+    if (h.agent != agent && !host.gone && host.holder >= 0) ++agents[static_cast<std::size_t>(host.holder)].held;
   }
   std::set<int> not_these = states_[static_cast<std::size_t>(agent)].full;
   if (not_this >= 0) not_these.insert(not_this);
