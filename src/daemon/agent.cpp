@@ -201,7 +201,8 @@ Result<> Agent::prepare() {
   looked_up_.resize(hosting_.size());
   if (job_.keeps_events()) {
     EventKeeper::Owner& owner = *this;
-    keeper_ = std::make_unique<EventKeeper>(loop_, ticket_.key, NodeId(ticket_.node), job_.event_memory_bytes, optimist(), owner);
+    keeper_ = std::make_unique<EventKeeper>(loop_, ticket_.key, NodeId(ticket_.node),
+                                            EventKeeper::Settings{job_.event_memory_bytes, optimist(), job_.event_copies}, owner);
   }
   for (int number = 0; number < job_.rank_count(); ++number) {
     if (job_.node_of(number) != ticket_.node) continue;

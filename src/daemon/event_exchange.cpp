@@ -26,8 +26,8 @@ void EventKeeper::learn(Bytes payload, const void* from) {
 }
 
 // Who has no ranks appends nothing by which the holder would know that it is to be told.
-void EventKeeper::ask_for_known() {
-  visit_.door->channel().send_bytes(ControlKind::events_known);
+void EventKeeper::ask_for_known(Copy& copy) {
+  copy.visit.door->channel().send_bytes(ControlKind::events_known);
   exchange_soon();
 }
 
@@ -41,7 +41,9 @@ void EventKeeper::exchange_soon() {
 }
 
 void EventKeeper::exchange() {
-  if (visit_.door && visit_.door->open()) tell_known(visit_.door->channel(), visit_.told, visit_.door.get());
+  for (Copy& copy : kept_) {
+    if (copy.open()) tell_known(copy.visit.door->channel(), copy.visit.told, copy.visit.door.get());
+  }
   for (const GuestPtr& guest : guests_) {
     if (guest->wants_known && !guest->over) tell_known(*guest->channel, guest->told, guest.get());
   }
@@ -58,9 +60,9 @@ void EventKeeper::tell_known(ControlChannel& channel, std::uint64_t& told, const
 }
 
 // A holder of this connection may have what a hosting before had sent.
-void EventKeeper::tell_cuts() {
+void EventKeeper::tell_cuts(Copy& copy) {
   for (const auto& [rank, cuts] : cuts_) {
-    for (const EventsCut& cut : cuts) visit_.door->channel().send(ControlKind::events_cut, cut);
+    for (const EventsCut& cut : cuts) copy.visit.door->channel().send(ControlKind::events_cut, cut);
   }
 }
 

@@ -100,6 +100,7 @@ void Head::greet() {
                                        job_.spare_count > 0 ? fmt::format(" ({} spare)", job_.spare_count) : "")
                          : fmt::format("protocol {}, log level process: survives the death of ranks, not of a node", job_.protocol_name());
   if (const int loggers = job_.event_logger_count; loggers > 0) what += fmt::format("; {} event logger{}", loggers, loggers == 1 ? "" : "s");
+  if (job_.event_copies > 1) what += fmt::format("; {} copies of determinants", job_.event_copies);
   output_.say(fmt::format("{} rank{} on {} node{}, {}", job_.rank_count(), job_.rank_count() == 1 ? "" : "s",
                           job_.node_count, job_.node_count == 1 ? "" : "s", what));
 }

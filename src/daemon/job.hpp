@@ -26,6 +26,8 @@ enum class BindTo : std::uint32_t { none = 0, core, socket };
 inline constexpr std::uint64_t log_disk_unlimited = UINT64_MAX / 2;             // as much as is free
 inline constexpr std::uint64_t log_disk_reserve_bytes = 512u << 20;              // stays free on the file system
 
+inline constexpr int event_copies_max = 8;
+
 struct JobNode {
   std::string name;  // what MPI_Get_processor_name says of it; also after a rank has moved
 };
@@ -52,6 +54,7 @@ struct Job {
   std::uint64_t log_memory_bytes = 0;  // per rank
   std::uint64_t log_disk_bytes = 0;    // per rank, beyond memory
   std::uint64_t event_memory_bytes = 1ull << 30;  // that an agent holds of other agents' events
+  int event_copies = 1;                           // holders that must have an event before it is stable
   std::uint64_t log_ready_bytes = 0;   // per rank, of memory: mapped and touched before its first call
   std::string log_directory;
   std::vector<wire::CollectiveRule> collective_rules;  // given by the user

@@ -12,6 +12,7 @@ Job make_job() {
   job.node_count = 2;
   job.spare_count = 1;
   job.event_logger_count = 1;
+  job.event_copies = 2;
   job.nodes = {{"one"}, {"two"}, {"three"}, {"four"}};
   job.node_of_rank = {0, 1, 0, 1, 0};
   job.bind_to = BindTo::socket;
@@ -34,6 +35,7 @@ TEST(Job, TheMapTravels) {
   EXPECT_EQ(job.node_count, 2);
   EXPECT_EQ(job.nodes.size(), 4u);
   EXPECT_EQ(job.event_logger_count, 1);
+  EXPECT_EQ(job.event_copies, 2);
   EXPECT_FALSE(job.is_event_logger(2));
   EXPECT_TRUE(job.is_event_logger(3));
   EXPECT_EQ(job.node_name(1), "two");
@@ -61,6 +63,11 @@ TEST(Job, DamagedBytesAreRefused) {
   for (int node : {2, -1}) {
     Job job = make_job(), out;
     job.node_of_rank[3] = node;
+    EXPECT_FALSE(decode(encoded(job), out));
+  }
+  for (int copies : {0, -1, event_copies_max + 1}) {
+    Job job = make_job(), out;
+    job.event_copies = copies;
     EXPECT_FALSE(decode(encoded(job), out));
   }
   for (int spares : {0, 2, -1}) {

@@ -37,7 +37,7 @@ struct Whole {
   std::string protocol = "pessimist", level, on_divergence = "end", large_messages = "auto", record_libc = "yes";
   std::string log_memory, log_disk, log_ready = "32M", log_directory, eager_limit;
   std::optional<int> restarts;
-  int spares = 0, event_loggers = 0;
+  int spares = 0, event_loggers = 0, event_copies = 1;
   TreeWords tree;
   std::string event_memory = "1G";
   std::optional<std::string> on_node_loss;
@@ -82,6 +82,7 @@ void declare_whole(CLI::App& app, Whole& whole) {
   app.add_option("--spares", whole.spares, "so many more nodes without ranks, which take over those of a node that is lost");
   app.add_option("--event-loggers", whole.event_loggers,
                  "so many more nodes without ranks, which hold the others' determinants and do nothing else (default: nodes hold each other's)");
+  app.add_option("--event-copies", whole.event_copies, "so many other nodes have a determinant before it counts as kept (default 1)");
   app.add_option("--on-node-loss", whole.on_node_loss,
                  "spread (default): the ranks of a lost node start again on a spare one, or spread over the others; spare: only on a spare one; end");
   declare(app, whole.tree);
@@ -263,6 +264,20 @@ std::expected<void, UsageError> fill_background(const Whole& whole, bool placed,
   return {};
 }
 
+std::expected<void, UsageError> fill_copies(const Whole& whole, Job& job) {
+  job.event_copies = whole.event_copies;
+  if (job.event_copies < 1 || job.event_copies > event_copies_max) {
+    return usage(fmt::format("--event-copies {}: 1 to {}", whole.event_copies, event_copies_max));
+  }
+  if (job.event_copies == 1) return {};
+  if (!job.keeps_events()) return usage("--event-copies: needs several nodes, --log-level node and a protocol that logs");
+  if (job.event_copies > job.agent_count() - 1) {
+    return usage(fmt::format("--event-copies {}: needs {} nodes beside the one that they are of, and there are {} in all (--nodes, --spares, "
+                             "--event-loggers)", job.event_copies, job.event_copies, job.agent_count()));
+  }
+  return {};
+}
+
 std::expected<void, UsageError> fill_nodes(const Whole& whole, Job& job) {
   job.spare_count = whole.spares;
   job.event_logger_count = whole.event_loggers;
@@ -286,7 +301,7 @@ std::expected<void, UsageError> fill_nodes(const Whole& whole, Job& job) {
   Result<std::uint64_t> memory = parse_size(whole.event_memory);
   if (!memory) return usage(fmt::format("--event-memory: {}", memory.error().text));
   job.event_memory_bytes = *memory;
-  return {};
+  return fill_copies(whole, job);
 }
 
 // Without the sender log nothing is recovered: whoever asks for recovery too has misunderstood one of the two.

@@ -207,6 +207,7 @@ std::string report_json(const Timeline& timeline, const Job& job, const TreeSett
               {"node_count", job.node_count},
               {"spare_count", job.spare_count},
               {"event_logger_count", job.event_logger_count},
+              {"event_copies", job.event_copies},
               {"failure_detection", detection_json(tree)},
               {"exit_code", timeline.exit_code()},
               {"duration_s", seconds(timeline.end().value - timeline.start().value)},

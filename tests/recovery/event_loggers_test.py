@@ -87,6 +87,29 @@ class Stories:
         self.run_with(2, "node:0,at=700ms", spares=1, rounds=400, options=("--event-memory", "6K"))
         self.assertRegex(self.err, r"node 0 is lost: .* starts again on node 4")
 
+    def test_two_copies_survive_a_node_and_a_holder_at_once(self):
+        copies = ("--event-copies", 2)
+        for holder in (5, 6):  # both hold the events of node 0
+            with self.subTest(holder=holder):
+                self.run_with(3, "node:0,at=150ms", f"node:{holder},at=150ms", options=copies)
+                self.assertEqual(self.err.count("is lost"), 2)
+                self.assertRegex(self.err, "3 event loggers; 2 copies of determinants")
+        # Without event loggers: node 1 and 2 hold those of node 0.
+        self.run_with(0, "node:0,at=150ms", "node:1,at=150ms", spares=2, options=copies)
+        self.assertEqual(self.err.count("is lost"), 2)
+        # Later it is as before: each has been replaced.
+        self.run_with(2, "node:5,at=100ms", "node:6,at=400ms", "node:0,at=800ms", "node:1,at=800ms", spares=2, rounds=500, options=copies)
+        self.assertEqual(self.err.count("is lost"), 4)
+
+    def test_two_copies_and_both_holders_at_once(self):
+        self.run_with(3, "node:0,at=150ms", "node:5,at=150ms", "node:6,at=150ms", options=("--event-copies", 2), expect=1)
+        self.assertRegex(self.err, r"the determinants of rank 0 were lost|cannot start again")
+
+    def test_fewer_nodes_than_copies_are_left(self):
+        self.run_with(2, "node:3,at=100ms", "node:4,at=100ms", ranks=3, nodes=3, spares=0, options=("--event-copies", 3))
+        self.run_with(2, "node:2,at=100ms", ranks=2, nodes=2, spares=0, options=("--event-copies", 3))
+        self.assertIn("the determinants of node 0 are held 2 times only from now on: no other node is left to hold them", self.err)
+
     def test_they_take_no_ranks_over(self):
         self.run_with(2, "node:1,at=100ms", spares=0)
         self.assertRegex(self.err, r"node 1 is lost: .*; its 1 rank starts again on node [023]\n")
