@@ -130,8 +130,8 @@ TEST(Sharding, JoinsAllThatLive) {
       }
       if (first < 0 || first >= nodes) continue;  // no node is left
       std::set<int> reached{first};
-      std::queue<int> next({first});
-      for (; !next.empty(); next.pop()) {
+      std::queue<int> next;
+      for (next.push(first); !next.empty(); next.pop()) {
         for (int other : joined[static_cast<std::size_t>(next.front())]) {
           if (reached.insert(other).second) next.push(other);
         }
