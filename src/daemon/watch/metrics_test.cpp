@@ -90,7 +90,7 @@ TEST(Metrics, NamesFollowTheConventions) {
     EXPECT_TRUE(name.find("bytes") == std::string::npos || name.ends_with("_bytes") || name.ends_with("_bytes_total")) << name;
     EXPECT_TRUE(name.find("seconds") == std::string::npos || name.ends_with("_seconds")) << name;
   }
-  EXPECT_EQ(families.size(), 22u);
+  EXPECT_EQ(families.size(), 24u);
 }
 
 }  // namespace
