@@ -121,7 +121,7 @@ struct Held {
 struct Holder {
   std::int32_t agent = -1;  // -1: no other agent is left
   std::uint32_t generation = 0;
-  std::int32_t standby = -1;  // would be the next: a connection to it is kept
+  std::int32_t standby = -1;  // would be the next: a connection to it is kept. Optimist, without a holder: who tells what is stable
   std::int32_t copy = 0;      // which of --event-copies
   Address agent_at, standby_at;
 };

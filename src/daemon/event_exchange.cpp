@@ -26,8 +26,8 @@ void EventKeeper::learn(Bytes payload, const void* from) {
 }
 
 // Who has no ranks appends nothing by which the holder would know that it is to be told.
-void EventKeeper::ask_for_known(Copy& copy) {
-  copy.visit.door->channel().send_bytes(ControlKind::events_known);
+void EventKeeper::ask_for_known(Visit& visit) {
+  visit.door->channel().send_bytes(ControlKind::events_known);
   exchange_soon();
 }
 
@@ -41,9 +41,11 @@ void EventKeeper::exchange_soon() {
 }
 
 void EventKeeper::exchange() {
-  for (Copy& copy : kept_) {
-    if (copy.open()) tell_known(copy.visit.door->channel(), copy.visit.told, copy.visit.door.get());
-  }
+  auto tell = [this](Visit& visit) {
+    if (visit.door && visit.door->open()) tell_known(visit.door->channel(), visit.told, visit.door.get());
+  };
+  for (Copy& copy : kept_) tell(copy.visit);
+  if (alone()) tell(standby_);  // everybody's memory is full
   for (const GuestPtr& guest : guests_) {
     if (guest->wants_known && !guest->over) tell_known(*guest->channel, guest->told, guest.get());
   }

@@ -97,7 +97,7 @@ EventKeeper::Visit EventKeeper::visit(int agent) {
             std::make_unique<ControlVisit>(loop_, key_, self_, Purpose::events, agents_[agent],
                                            ControlVisit::Handlers{[this, number] { on_visit_open(number); },
                                                                   [this, number](ControlKind kind, Bytes payload) {
-                                                                    if (Copy* copy = copy_of(number)) on_holder_frame(*copy, kind, payload);
+                                                                    on_visit_frame(number, kind, payload);
                                                                   },
                                                                   [this, number] { on_visit_closed(number); }})};
   out.door->hold(cut_off_.contains(agent));
@@ -132,13 +132,19 @@ void EventKeeper::drop(Visit& visit) {
 }
 
 void EventKeeper::on_visit_open(std::uint64_t number) {
+  if (number == standby_.number && alone() && optimist_) return ask_for_known(standby_);
   Copy* copy = copy_of(number);
   if (!copy) return;  // the one that stands by
   copies_.on_connected(copy->number, copy->generation);
   tell_cuts(*copy);
   pump(*copy);
   if (terms_.empty()) copy->lost_at = {};  // nothing will be acknowledged
-  if (optimist_) ask_for_known(*copy);
+  if (optimist_) ask_for_known(copy->visit);
+}
+
+void EventKeeper::on_visit_frame(std::uint64_t number, ControlKind kind, Bytes payload) {
+  if (Copy* copy = copy_of(number)) return on_holder_frame(*copy, kind, payload);
+  if (number == standby_.number && kind == ControlKind::events_known && optimist_) learn(payload, standby_.door.get());
 }
 
 void EventKeeper::on_visit_closed(std::uint64_t number) {

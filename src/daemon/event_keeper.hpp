@@ -115,6 +115,7 @@ class EventKeeper {
   void drop(Visit& visit);
   void on_visit_open(std::uint64_t number);
   void on_visit_closed(std::uint64_t number);
+  void on_visit_frame(std::uint64_t number, ControlKind kind, Bytes payload);
   void on_holder_frame(Copy& copy, ControlKind kind, Bytes payload);
   void on_answer(Copy& copy, Bytes payload);
   void on_holder_closed(Copy& copy, const std::string& why);
@@ -126,7 +127,7 @@ class EventKeeper {
   // event_exchange.cpp
   void learn(Rank rank, Term term, std::uint64_t position, const void* from);
   void learn(Bytes payload, const void* from);
-  void ask_for_known(Copy& copy);
+  void ask_for_known(Visit& visit);
   void exchange_soon();
   void exchange();
   void tell_known(ControlChannel& channel, std::uint64_t& told, const void* to);

@@ -124,7 +124,7 @@ class Head {
   void move_ranks(const std::vector<int>& ranks, int to);
   void feed_input();
   void mark_lost(int rank);
-  int choose_holder(int agent, std::set<int> not_these) const;
+  int choose_holder(int agent, const std::set<int>& not_these) const;
   std::set<int> holders_of(int agent) const;
   void give_holders(int agent);
   void give_holder(int agent, std::size_t copy, int not_this);

@@ -185,7 +185,8 @@ void Head::lose_agent(int agent, const std::string& why) {
 std::string Head::what_it_was(int agent) const {
   if (!job_.is_event_logger(agent)) return "it had no ranks";
   for (int other = 0; other < job_.agent_count(); ++other) {
-    if (job_.is_event_logger(other) && usable(other)) return "it was an event logger";
+    const AgentState& state = states_[static_cast<std::size_t>(other)];
+    if (job_.is_event_logger(other) && !state.gone && !state.unfit) return "it was an event logger";
   }
   return "it was an event logger, and none is left: nodes hold each other's determinants from now on";
 }
@@ -319,7 +320,7 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
   feed_input();
 }
 
-int Head::choose_holder(int agent, std::set<int> not_these) const {
+int Head::choose_holder(int agent, const std::set<int>& not_these) const {
   std::vector<core::event_logger::HolderCandidate> agents(states_.size());
   std::map<std::string_view, int> machines;
   for (std::size_t i = 0; i < agents.size(); ++i) {
@@ -335,8 +336,6 @@ int Head::choose_holder(int agent, std::set<int> not_these) const {
       if (copy.holder >= 0) ++agents[static_cast<std::size_t>(copy.holder)].held;
     }
   }
-  const std::set<int>& full = states_[static_cast<std::size_t>(agent)].full;
-  not_these.insert(full.begin(), full.end());
   return core::event_logger::choose_holder(agents, agent, not_these);
 }
 
@@ -362,14 +361,17 @@ void Head::give_holder(int agent, std::size_t number, int not_this) {
   state.copies[number].holder = -1;
   std::set<int> not_these = holders_of(agent);
   if (not_this >= 0) not_these.insert(not_this);
+  not_these.insert(state.full.begin(), state.full.end());
   EventCopy& copy = state.copies[number];
-  copy = {choose_holder(agent, std::move(not_these)), ++state.generation, false};
+  copy = {choose_holder(agent, not_these), ++state.generation, false};
   const std::vector<int> ranks = ranks_at(agent);
-  const bool alone = holders_of(agent).empty();
+  const std::set<int> holders = holders_of(agent);
   for (int rank : ranks) {
     Hosting& h = hosting(rank);
-    if (alone) h.place_lost = true;
-    else if (copy.holder >= 0 && std::ranges::find(h.places, copy.holder) == h.places.end()) h.places.push_back(copy.holder);
+    if (holders.empty()) h.place_lost = true;
+    // From here on more is stable than those have who held before: what they have must not be taken for all.
+    if (copy.holder < 0) h.places.assign(holders.begin(), holders.end());
+    else if (std::ranges::find(h.places, copy.holder) == h.places.end()) h.places.push_back(copy.holder);
     keep(rank);
   }
   tell_holder(agent, number);
@@ -388,7 +390,10 @@ void Head::say_lack(int agent) {
 void Head::tell_holder(int agent, std::size_t number) {
   AgentState& state = states_[static_cast<std::size_t>(agent)];
   const EventCopy& copy = state.copies[number];
-  state.standby = copy.holder < 0 ? -1 : choose_holder(agent, holders_of(agent));
+  std::set<int> not_these = holders_of(agent);
+  // Who has no holder is told by that one what is stable.
+  if (copy.holder >= 0) not_these.insert(state.full.begin(), state.full.end());
+  state.standby = copy.holder >= 0 || job_.is_optimist() ? choose_holder(agent, not_these) : -1;
   agents_.send(agent, ControlKind::holder, Holder{copy.holder, copy.generation, state.standby, static_cast<std::int32_t>(number),
                                                   agents_.address_of(copy.holder), agents_.address_of(state.standby)});
 }
