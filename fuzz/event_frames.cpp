@@ -21,7 +21,7 @@ struct Owner : daemon::EventKeeper::Owner {
   }
   void on_stable(Rank rank, const Extent& extent) override { HF_CHECK(rank.value < ranks && written(rank).covers(extent)); }
   void on_held(Generation) override {}
-  void on_holder_lost(Generation, const std::string&) override {}
+  void on_holder_lost(Generation, bool, const std::string&) override {}
   void on_fenced(Rank rank) override { HF_CHECK(rank.value < ranks); }
   void on_damaged(Rank) override { HF_CHECK(false); }
   void on_carriable(int) override {}
@@ -86,7 +86,7 @@ Octets sample(Random& random) {
   return out;
 }
 
-void take(Bytes input, bool optimist) {
+void take(Bytes input, bool optimist, int copies) {
   const std::vector<Frame> frames = frames_of(input);
   const std::uint32_t loopback = os::loopback_address();
   const daemon::JobKey key{};
@@ -106,16 +106,16 @@ void take(Bytes input, bool optimist) {
       [] { HF_CHECK(false); });
   HF_CHECK(door.open(loopback));
   Owner owner;
-  daemon::EventKeeper keeper(loop, key, NodeId(0), memory_bytes, optimist, owner);
+  daemon::EventKeeper keeper(loop, key, NodeId(0), {memory_bytes, optimist, copies}, owner);
   daemon::ControlDoor own_door(
       loop, key, [&](const daemon::Visitor& visitor, daemon::ChannelPtr channel) { keeper.on_guest(visitor.node.value, std::move(channel)); },
       [] { HF_CHECK(false); });
   HF_CHECK(own_door.open(loopback));
   keeper.set_address(1, {loopback, door.port()});
   for (int rank = 0; rank < ranks / 2; ++rank) keeper.add_rank(Rank{rank}, Term{0}, {});
-  keeper.set_holder(1, Generation{1}, -1);
+  for (int copy = 0; copy < copies; ++copy) keeper.set_holder(copy, 1, Generation{1}, -1);
   bool found = false;
-  keeper.fetch({{Rank{2}, Term{1}}, {Rank{3}, Term{1}}}, {1}, [&](auto, const std::string&) { HF_CHECK(!std::exchange(found, true)); });
+  keeper.fetch({{Rank{2}, Term{1}}, {Rank{3}, Term{1}}}, {1}, [&](auto, bool, const std::string&) { HF_CHECK(!std::exchange(found, true)); });
   daemon::ControlVisit visit(loop, key, NodeId(1), daemon::Purpose::events, daemon::Address{loopback, own_door.port()},
                              {[&] { say_all(visit.channel()); }, [](ControlKind, Bytes) {}, [] {}});
   loop.at(os::later(os::now(), 2 * os::millisecond_ns), [&] { loop.stop(); });
@@ -123,7 +123,9 @@ void take(Bytes input, bool optimist) {
 }
 
 void take(Bytes input) {
-  for (bool optimist : {false, true}) take(input, optimist);
+  for (bool optimist : {false, true}) {
+    for (int copies : {1, 2}) take(input, optimist, copies);
+  }
 }
 
 }  // namespace hf::fuzz

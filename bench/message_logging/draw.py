@@ -9,8 +9,8 @@ sys.path.insert(1, str(Path(__file__).resolve().parent.parent))
 import evaluate  # noqa: E402
 import page  # noqa: E402
 import plots  # noqa: E402
-from measured import KERNELS, PLACES, ranks_of  # noqa: E402
-from variants import NO_LOG, NONE  # noqa: E402
+from measured import KERNELS, LOGGER_PLACES, PLACES, WITH_EVENTS, ranks_of  # noqa: E402
+from variants import LOGGERS, NO_LOG, NONE, OPTIMIST  # noqa: E402
 
 COLOURS = {"none": "tab:blue", "pessimist": "tab:green", "optimist": "tab:orange"}
 
@@ -82,11 +82,31 @@ def ratio_bars(axes, ratios):
     axes.set_ylabel("time / none's")
 
 
+def loggers(entry):
+    """Bytes of dependencies a message over the number of event loggers, a panel a place."""
+    for place in LOGGER_PLACES:
+        variants = [OPTIMIST + kind for kind in ("", *LOGGERS)]
+        bytes_of = {kernel: [evaluate.piggybacked(entry["rounds"], f"loggers.{kernel}.n4.{place}", v) for v in variants]
+                    for kernel in WITH_EVENTS}
+        bytes_of = {kernel: values for kernel, values in bytes_of.items() if None not in values}
+        if bytes_of:
+            yield page.PLACE_NAMES[place], lambda axes, bytes_of=bytes_of: logger_bars(axes, bytes_of)
+
+
+def logger_bars(axes, bytes_of):
+    width = 0.8 / len(bytes_of)
+    for i, (kernel, heights) in enumerate(bytes_of.items()):
+        axes.bar([x + i * width for x in range(len(heights))], heights, width, label=kernel.upper())
+    axes.set_xticks([x + 0.4 for x in range(1 + len(LOGGERS))], ["none: nodes hold\neach other's", *map(str, LOGGERS.values())])
+    axes.set_xlabel("event loggers")
+    axes.set_ylabel("bytes of dependencies a message")
+
+
 def main():
     results, key, directory = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
     entry = json.loads(results.read_text())["machines"][key]
     for figure, panels in (("pingpong_named", ping_pong(entry, "named")), ("pingpong_any", ping_pong(entry, "any")),
-                           ("ranks", scaling(entry)), ("kernels", overhead(entry))):
+                           ("ranks", scaling(entry)), ("kernels", overhead(entry)), ("loggers", loggers(entry))):
         path = directory / f"{figure}-{key}.svg"
         if plots.draw_panels(entry, list(panels), path):
             print(path)

@@ -45,6 +45,12 @@ def total(rounds, name, variant, field):
     return median(found) if found else None
 
 
+def piggybacked(rounds, name, variant):
+    """Bytes of dependencies a message."""
+    sent = total(rounds, name, variant, "messages_sent")
+    return total(rounds, name, variant, "dependency_bytes") / sent if sent else None
+
+
 def costs(rounds, what, label, protocol):
     """Of an event's way to the agent, and of waiting until it is stable (Tables I and II): any source, where events are stable when
     they are written, less the same with named sources; and what it takes more where a holder must have them. In the unit of `what`."""
@@ -78,6 +84,7 @@ def digest_problems(rounds):
         if kernel not in KERNELS:
             continue
         where = "shm" if place in ("shm", "nodes2", "nodes4") else place
+        where = f"loggers.{place}" if r["series"].startswith("loggers.") else where
         same = (kernel, where) if kernel in SAME_FOR_ALL_RANKS else (kernel, where, ranks)
         for variant, outcome in r["outcomes"].items():
             digest = outcome["points"].get(DIGEST)
@@ -88,7 +95,7 @@ def digest_problems(rounds):
 
 def parts(name):
     """Kernel, ranks and place of a series; (None, None, None) for others."""
-    words = name.split(".")
+    words = name.removeprefix("loggers.").split(".")
     return tuple(words) if len(words) == 3 and words[0] in KERNELS else (None, None, None)
 
 

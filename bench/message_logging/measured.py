@@ -6,7 +6,7 @@ the paper, no event logger is where one of the two processes is."""
 
 import series
 from series import LOWER, Series
-from variants import DELAY, NO_LOG, NONE, PESSIMIST, PROCESS, SHM
+from variants import DELAY, LOGGERS, NO_LOG, NONE, OPTIMIST, PESSIMIST, PROCESS, SHM
 
 KERNELS = ("bt", "cg", "ft", "lu", "mg", "sp")
 WITH_EVENTS = ("lu", "mg")
@@ -19,6 +19,8 @@ SIZES = (1, 64, 1024, 4096, 16384, 65536, 262144, 1 << 20)
 FULL = {"bt": (24, 12), "cg": (8192, 60), "ft": (64, 6), "lu": (32, 30), "mg": (64, 12), "sp": (24, 24)}
 SLOW = {"bt": (24, 4), "cg": (8192, 20), "ft": (64, 4), "lu": (16, 5), "mg": (32, 2), "sp": (24, 5)}
 SLOW_TRIPS = 200
+WITH_LOGGERS = {"lu": (32, 10), "mg": (64, 4)}
+LOGGER_PLACES = ("nodes4", DELAY)
 QUICK = {"bt": (8, 2), "cg": (512, 10), "ft": (16, 2), "lu": (8, 3), "mg": (16, 2), "sp": (8, 2)}
 
 
@@ -71,9 +73,18 @@ def costs(protocols):
                      quick=(words("lu", QUICK, *named),), competitors=who)
 
 
+def event_loggers():
+    """What goes with messages since it is not stable yet, by the number of event loggers."""
+    for kernel in WITH_EVENTS:
+        for place in LOGGER_PLACES:
+            yield Series(f"loggers.{kernel}.n4.{place}", 4, place, "s", LOWER, kernel,
+                         jobs=(words(kernel, SLOW if place == DELAY else WITH_LOGGERS),), quick=(words(kernel, QUICK),),
+                         ready_bytes=128 << 20, competitors=(OPTIMIST, *(OPTIMIST + kind for kind in LOGGERS)))
+
+
 def all_series(protocols):
-    return [*ping_pongs(protocols), *kernels(protocols), *costs(protocols)]
+    return [*ping_pongs(protocols), *kernels(protocols), *costs(protocols), *event_loggers()]
 
 
 def is_quick(one):
-    return one.name in ("pingpong.any.shm", "cost.lu.any") or one.name.endswith(".n4.shm")
+    return one.name in ("pingpong.any.shm", "cost.lu.any", "loggers.lu.n4.nodes4") or one.name.endswith(".n4.shm")

@@ -126,13 +126,45 @@ class Series(unittest.TestCase):
         line = " ".join(map(str, by_name["pessimist-no-log"].command(4, "nodes4", "lu", ("--steps", "2"), ("--log-ready", "1M"), "r")))
         self.assertRegex(line, r"run -n 4 --protocol pessimist .*--nodes 4 --log-ready 1M --no-sender-log --report r lu --steps 2$")
         self.assertNotIn("log-ready", " ".join(map(str, by_name["none"].command(4, "shm", "lu", (), ("--log-ready", "1M")))))
+        slow = " ".join(map(str, {v.name: v for v in variants.all_variants(Path("b"), Path("w"), PROTOCOLS, Launcher())}
+                            ["optimist-el2"].command(4, "delay", "lu", ())))
+        self.assertRegex(slow, "--protocol optimist .*--hosts a:1,b:1,c:1,d:1,e:1,f:1 .*--event-loggers 2 lu$")
         self.assertIn("--log-level process", " ".join(map(str, by_name["pessimist-process"].command(4, "nodes4", "lu", ()))))
+
+
+class Launcher(network.Network):
+    """Of a network that is not there."""
+
+    def __init__(self):
+        super().__init__(Path("w"), 500)
+        self.launcher = "in-namespace"
+
+
+class EventLoggers(unittest.TestCase):
+    def outcome(self, sent, frames):
+        return outcome({"seconds": 1.0, "digest": 7}, determinants=5, bytes_logged=10, messages_logged=1, messages_sent=sent,
+                       dependency_frames=frames, dependency_bytes=16 * frames)
+
+    def test_what_goes_with_messages(self):
+        name = "loggers.lu.n4.nodes4"
+        entry = Pages.entry(None, [a_round(name, optimist=self.outcome(200, 150), optimist__el1=self.outcome(200, 100),
+                                           optimist__el4=self.outcome(200, 50))])
+        self.assertEqual(evaluate.problems(entry["rounds"]), [])
+        text = page.tables(entry, "### ")
+        self.assertIn("### Event loggers", text)
+        for row in ("| LU | four nodes, loopback TCP | - | 200 | 5 | 150 | 12 |", "| 1 | 200 | 5 | 100 | 8 |", "| 4 | 200 | 5 | 50 | 4 |"):
+            self.assertIn(row, text)
+
+    def test_another_result(self):
+        rounds = [a_round("loggers.lu.n4.nodes4", optimist=self.outcome(1, 1), optimist__el1=self.outcome(1, 1))]
+        rounds[0]["outcomes"]["optimist-el1"]["points"]["digest"] = 8
+        self.assertEqual(evaluate.problems(rounds), ["loggers.lu.n4.nodes4, optimist-el1: digest 8, not 7"])
 
 
 class Delay(unittest.TestCase):
     def test_hosts_fit(self):
         most = re.search(r"HOSTS_MAX = (\d+)", (Path(__file__).parent / "delay.c").read_text())
-        self.assertLessEqual(len(network.HOSTS) + 1, int(most[1]))
+        self.assertLessEqual(len(network.HOSTS) + len(network.LOGGERS) + 1, int(most[1]))
 
 
 if __name__ == "__main__":

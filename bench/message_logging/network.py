@@ -8,7 +8,8 @@ from pathlib import Path
 
 import commands
 
-HOSTS = ("a", "b", "c", "d")
+HOSTS = ("a", "b", "c", "d")  # with ranks
+LOGGERS = ("e", "f", "g", "h")  # for event loggers
 SUBNET = "10.79.1"
 MTU = 9000
 HERE = Path(__file__).resolve().parent
@@ -30,7 +31,7 @@ class Network:
     def __init__(self, work, delay_us):
         self.work, self.delay_us, self.process = work, delay_us, None
         self.tag = f"hfml{os.getpid()}"
-        self.names = [self.tag, *(self.tag + host for host in HOSTS)]
+        self.names = [self.tag, *(self.tag + host for host in (*HOSTS, *LOGGERS))]
 
     def __enter__(self):
         try:
@@ -75,8 +76,8 @@ os.execvp("ip", ["ip", "netns", "exec", "{self.tag}" + host, "sh", "-c", command
     def prefix(self):
         return ["ip", "netns", "exec", self.tag]
 
-    def options(self):
-        hosts = ",".join(f"{host}:1" for host in HOSTS)
+    def options(self, loggers=0):
+        hosts = ",".join(f"{host}:1" for host in (*HOSTS, *LOGGERS[:loggers]))
         return ["--launcher", "ssh", "--launcher-exec", self.launcher, "--head-address", f"{SUBNET}.1", "--hosts", hosts]
 
 

@@ -6,7 +6,9 @@ import competitors
 from competitors import Holdfast, HoldfastMpi
 
 HERE = Path(__file__).resolve().parent
-NONE, PESSIMIST, NO_LOG, PROCESS = "none", "pessimist", "-no-log", "-process"
+NONE, PESSIMIST, OPTIMIST = "none", "pessimist", "optimist"
+NO_LOG, PROCESS = "-no-log", "-process"
+LOGGERS = {f"-el{n}": n for n in (1, 2, 4)}  # kind -> event loggers
 SHM, DELAY = "shm", "delay"
 
 
@@ -32,9 +34,11 @@ class Variant(Holdfast):
     def command(self, ranks, place, program, arguments, options=(), report=None):
         words = self.network.prefix() if place == DELAY else []
         words += [self.mpi.bin() / "holdfast", "run", "-n", ranks, "--protocol", self.protocol, "--record-libc", "no"]
-        words += self.network.options() if place == DELAY else [] if place == SHM else ["--nodes", place.removeprefix("nodes")]
+        where = [] if place == SHM else ["--nodes", place.removeprefix("nodes")]
+        words += self.network.options(LOGGERS.get(self.kind, 0)) if place == DELAY else where
         words += options if self.logs else ()
         words += ["--no-sender-log"] if self.kind == NO_LOG else ["--log-level", "process"] if self.kind == PROCESS else []
+        words += ["--event-loggers", LOGGERS[self.kind]] if self.kind in LOGGERS else []
         words += ["--report", report] if report else []
         return [*words, program, *arguments]
 
@@ -42,7 +46,9 @@ class Variant(Holdfast):
 def all_variants(build, work, protocols, network):
     mpi = Programs(build, work)
     kinds = lambda protocol: ("",) if protocol == NONE else ("", NO_LOG, PROCESS)  # noqa: E731
-    return [Variant(mpi, protocol, kind, network) for protocol in protocols for kind in kinds(protocol)]
+    pairs = [(protocol, kind) for protocol in protocols for kind in kinds(protocol)]
+    pairs += [(OPTIMIST, kind) for kind in ("", *LOGGERS) if (OPTIMIST, kind) not in pairs]
+    return [Variant(mpi, protocol, kind, network) for protocol, kind in pairs]
 
 
 Unavailable = competitors.Unavailable

@@ -20,10 +20,11 @@ struct Sum {
 std::string again(const JobOptions& options, const std::vector<int>& only) {
   std::string kinds;
   for (Fault::Kind kind : options.kinds) kinds += fmt::format("{}{}", kinds.empty() ? " --kinds " : ",", name_of(kind));
-  return fmt::format("holdfast-sim job --protocol {} --ranks {} --nodes {} --spares {} --level {} --workload {} --steps {} --faults {}{} "
-                     "--first-seed {} --only {}",
-                     options.optimist ? "optimist" : "pessimist", options.ranks, options.nodes, options.spares, options.node_level ? "node" : "process", name_of(options.workload),
-                     options.steps, options.faults, kinds, options.seed, fmt::join(only, ","));
+  return fmt::format("holdfast-sim job --protocol {} --ranks {} --nodes {} --spares {} --event-loggers {} --level {} --workload {} "
+                     "--steps {} --faults {}{} --first-seed {} --only {}",
+                     options.optimist ? "optimist" : "pessimist", options.ranks, options.nodes, options.spares, options.event_loggers,
+                     options.node_level ? "node" : "process", name_of(options.workload), options.steps, options.faults, kinds, options.seed,
+                     fmt::join(only, ","));
 }
 
 void report_failure(const JobOptions& options, const SeedOutcome& outcome) {
@@ -50,6 +51,8 @@ int job_command(int count, char** values) {
   app.add_option("--ranks", options.ranks, "number of ranks")->check(CLI::Range(2, 1'000'000));
   app.add_option("--nodes", options.nodes, "nodes that they are spread over")->check(CLI::Range(1, 100'000));
   app.add_option("--spares", options.spares, "nodes without ranks")->check(CLI::Range(0, 100'000));
+  app.add_option("--event-loggers", options.event_loggers, "nodes that hold determinants and do nothing else")
+      ->check(CLI::Range(0, 100'000));
   app.add_option("--protocol", protocol, "message logging")->check(CLI::IsMember({"pessimist", "optimist"}));
   app.add_option("--level", level, "where determinants are stable")->check(CLI::IsMember({"process", "node"}));
   app.add_option("--workload", workload, "the program")->check(CLI::IsMember({"ring", "stencil", "wavefront", "farm", "traffic", "any"}));

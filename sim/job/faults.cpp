@@ -110,7 +110,8 @@ NodeId World::node_victim(std::uint64_t choice) {
   for (auto& n : nodes_) {
     if (!n->dead() && !head_.lost(n->id()) && !n->paused()) usable.push_back(n->id());
   }
-  const bool several = usable.size() >= 3;
+  const auto hosts = std::ranges::count_if(usable, [this](NodeId n) { return !options_.is_event_logger(n.value); });
+  const bool several = hosts >= 3;
   auto unheard_of = [this](const auto& n) { return (n->dead() || n->paused()) && !head_.lost(n->id()); };
   const bool unheard = std::ranges::any_of(nodes_, unheard_of);
   const bool close = unheard || !head_.settled();
@@ -161,7 +162,9 @@ void World::strike_in_rollback(NodeId number, Rank rank) {
 }
 
 int World::living() const {
-  auto lives = [this](const auto& n) { return !n->dead() && !n->paused() && !head_.lost(n->id()); };
+  auto lives = [this](const auto& n) {
+    return !options_.is_event_logger(n->id().value) && !n->dead() && !n->paused() && !head_.lost(n->id());
+  };
   return static_cast<int>(std::ranges::count_if(nodes_, lives));
 }
 

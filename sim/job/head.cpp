@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/event_logger/sharding.hpp"
 #include "sim/job/world.hpp"
 
 namespace hf::sim::job {
@@ -13,13 +14,14 @@ constexpr std::uint32_t restarts_max = 1000;
 
 Head::Head(World& world) : world_(world) {
   const JobOptions& options = world.options();
-  agents_.resize(static_cast<std::size_t>(options.nodes + options.spares));
+  agents_.resize(static_cast<std::size_t>(options.agents()));
   for (int rank = 0; rank < options.ranks; ++rank) hosting_.push_back({.node = world.original(Rank(rank)).node});
 }
 
 void Head::begin() {
   if (!world_.options().node_level) return;
-  for (int node = 0; node < world_.options().nodes; ++node) give_holder(NodeId(node));
+  const JobOptions& options = world_.options();
+  for (int node = 0; node < (options.optimistic() ? options.agents() : options.nodes); ++node) give_holder(NodeId(node));
 }
 
 // In the order said, each a little later.
@@ -98,12 +100,18 @@ void Head::report(Node& from, Rank rank, const BoardEntry& entry) {
 // ---- determinants
 
 NodeId Head::choose_holder(NodeId node) const {
-  const int n = static_cast<int>(agents_.size());
-  for (int step = 1; step < n; ++step) {
-    const int other = (node.value + step) % n;
-    if (!agents_[static_cast<std::size_t>(other)].lost) return NodeId(other);
+  std::vector<core::event_logger::HolderCandidate> candidates(agents_.size());
+  for (std::size_t i = 0; i < agents_.size(); ++i) {
+    const NodeId number(static_cast<int>(i));
+    candidates[i].usable = !agents_[i].lost;
+    candidates[i].event_logger = world_.options().is_event_logger(number.value);
+    candidates[i].machine = number.value;
   }
-  return NodeId(-1);
+  for (const Hosting& h : hosting_) {
+    const Agent& host = agents_[static_cast<std::size_t>(h.node.value)];
+    if (h.node != node && !host.lost && host.holder.value >= 0) ++candidates[static_cast<std::size_t>(host.holder.value)].held;
+  }
+  return NodeId(core::event_logger::choose_holder(candidates, node.value, {}));
 }
 
 void Head::give_holder(NodeId node) {
@@ -161,13 +169,14 @@ void Head::lose(NodeId node) {
   std::vector<int> load(agents_.size());
   for (const Hosting& h : hosting_) ++load[static_cast<std::size_t>(h.node.value)];
   NodeId spare{-1};
-  for (int i = world_.options().nodes; i < static_cast<int>(agents_.size()); ++i) {
+  const int hosts = world_.options().nodes + world_.options().spares;
+  for (int i = world_.options().nodes; i < hosts; ++i) {
     if (spare.value < 0 && !lost(NodeId(i)) && load[static_cast<std::size_t>(i)] == 0) spare = NodeId(i);
   }
   std::map<NodeId, std::vector<Rank>> targets;
   for (Rank rank : ranks) {
     NodeId best = spare;
-    for (int i = 0; spare.value < 0 && i < static_cast<int>(agents_.size()); ++i) {
+    for (int i = 0; spare.value < 0 && i < hosts; ++i) {
       const bool fewer = best.value < 0 || load[static_cast<std::size_t>(i)] < load[static_cast<std::size_t>(best.value)];
       if (!lost(NodeId(i)) && fewer) best = NodeId(i);
     }

@@ -51,6 +51,19 @@ TEST(SimulatedJob, Optimist) {
   good(options, 150, "--protocol optimist --ranks 6 --nodes 5 --spares 2 --workload traffic --kinds node,rollback,related-nodes,pause");
 }
 
+TEST(SimulatedJob, EventLoggers) {
+  JobOptions options;
+  options.ranks = 6;
+  options.nodes = 4;
+  options.event_loggers = 3;
+  options.workload = Workload::traffic;
+  options.kinds = {Fault::lose_node, Fault::lose_related, Fault::pause_node, Fault::lose_holder_connection};
+  const std::string words = "--ranks 6 --nodes 4 --event-loggers 3 --workload traffic --kinds node,related-nodes,pause,holder-connection";
+  good(options, 200, words.c_str());
+  options.optimist = true;
+  good(options, 200, ("--protocol optimist " + words).c_str());
+}
+
 TEST(SimulatedJob, ManyRanksAndFaults) {
   JobOptions options;
   options.ranks = 64;

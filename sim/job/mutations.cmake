@@ -49,6 +49,9 @@ endfunction()
 set(traffic ARGS --workload traffic --faults 6 --kinds node,rollback)
 set(nodes ARGS --ranks 6 --nodes 5 --spares 2 --workload traffic --kinds)
 
+# Event loggers that do not tell each other what is stable.
+holdfast_sim_optimist(100 SOURCES ${core}/event_logger/sharding.cpp MUTATIONS LOGGERS_APART
+                      ARGS --ranks 6 --nodes 4 --event-loggers 3 --workload traffic --kinds node)
 # What a state depends on, what is said of it, what is stable.
 holdfast_sim_optimist(2000 SOURCES ${core}/vprotocol/stable_vector.cpp MUTATIONS STABLE_ANYWHERE ${traffic})
 holdfast_sim_optimist(20000 SOURCES ${core}/vprotocol/stable_vector.cpp MUTATIONS STABLE_OF_ANOTHER_TERM ${traffic})

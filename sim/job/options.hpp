@@ -24,6 +24,9 @@ struct Fault {
 struct JobOptions {
   int ranks = 4;
   int nodes = 2, spares = 1;
+  int event_loggers = 0;              // numbered behind these
+  int agents() const { return nodes + spares + event_loggers; }
+  bool is_event_logger(int agent) const { return agent >= nodes + spares; }
   bool node_level = true;
   bool optimist = false;              // at level process everything is stable when it is written: it is pessimist there
   bool optimistic() const { return optimist && node_level; }

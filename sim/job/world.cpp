@@ -15,7 +15,7 @@ World::World(const JobOptions& options, const std::vector<Fault>& faults)
       network_(*this),
       processes_(static_cast<std::size_t>(options.ranks)),
       head_(*this) {
-  for (int node = 0; node < options.nodes + options.spares; ++node) nodes_.push_back(std::make_unique<Node>(*this, NodeId(node)));
+  for (int node = 0; node < options.agents(); ++node) nodes_.push_back(std::make_unique<Node>(*this, NodeId(node)));
 }
 
 World::~World() { nodes_.clear(); }
@@ -146,8 +146,7 @@ std::vector<NodeId> World::listeners(NodeId of) {
   std::vector<NodeId> out;
   for (auto& n : nodes_) {
     if (n->dead() || n->id() == of) continue;
-    const bool holds = std::ranges::any_of(nodes_, [&](const auto& guest) { return !guest->dead() && guest->holder() == n->id(); });
-    if (holds || n->holder() == of) out.push_back(n->id());
+    if (node(of).holder() == n->id() || n->holder() == of) out.push_back(n->id());
   }
   return out;
 }

@@ -164,6 +164,7 @@ void Agent::on_start(Bytes payload) {
   for (auto& rank : ranks_) {
     if (keeper_) keeper_->add_rank(Rank{rank->rank}, Term{0}, {});
   }
+  divide_cores();
   start_all();
 }
 
@@ -200,7 +201,8 @@ Result<> Agent::prepare() {
   looked_up_.resize(hosting_.size());
   if (job_.keeps_events()) {
     EventKeeper::Owner& owner = *this;
-    keeper_ = std::make_unique<EventKeeper>(loop_, ticket_.key, NodeId(ticket_.node), job_.event_memory_bytes, optimist(), owner);
+    keeper_ = std::make_unique<EventKeeper>(loop_, ticket_.key, NodeId(ticket_.node),
+                                            EventKeeper::Settings{job_.event_memory_bytes, optimist(), job_.event_copies}, owner);
   }
   for (int number = 0; number < job_.rank_count(); ++number) {
     if (job_.node_of(number) != ticket_.node) continue;

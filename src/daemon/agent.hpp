@@ -67,6 +67,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void send_head_bytes(ControlKind kind, Bytes body = {}) { head_.send(kind, body); }
 
   // ---- agent_ranks.cpp: life of the ranks
+  void divide_cores();
   void start_all();
   void start_next(std::size_t index);
   Result<> bind_all();
@@ -118,7 +119,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   bool read_events(Rank rank, std::uint64_t position, MutableBytes out) override;
   void on_stable(Rank rank, const EventKeeper::Extent& extent) override;
   void on_held(Generation generation) override;
-  void on_holder_lost(Generation generation, const std::string& why) override;
+  void on_holder_lost(Generation generation, bool full, const std::string& why) override;
   void on_fenced(Rank rank) override;
   void on_damaged(Rank rank) override;
   void on_carriable(int agent) override;

@@ -49,9 +49,10 @@ void Agent::on_strike(std::int64_t pause_ns) {
 void Agent::on_holder(Bytes payload) {
   Holder holder;
   if (!keeper_ || !read_struct(payload, holder)) return;
+  if (holder.copy < 0 || holder.copy >= job_.event_copies) return on_head_gone();  // not our head
   keeper_->set_address(holder.agent, holder.agent_at);
   keeper_->set_address(holder.standby, holder.standby_at);
-  keeper_->set_holder(holder.agent, Generation{holder.generation}, holder.standby);
+  keeper_->set_holder(holder.copy, holder.agent, Generation{holder.generation}, holder.standby);
 }
 
 // Fault injection: whoever is on another side is not heard and not spoken to, by this agent and by its ranks. From a moment on at
@@ -106,7 +107,8 @@ void Agent::next_adoption() {
   for (const AdoptedRank& rank : adoptions_.front().ranks) ranks.emplace_back(Rank{rank.rank}, Term{rank.term});
   std::vector<int> places;
   for (const AgentAddress& place : adoptions_.front().places) places.push_back(place.node);
-  keeper_->fetch(ranks, places, [this](std::map<Rank, EventKeeper::Found> found, std::string failure) {
+  keeper_->fetch(ranks, places, [this](std::map<Rank, EventKeeper::Found> found, bool all_places, std::string failure) {
+    if (!all_places) adoptions_.front().head.all_places = 0;
     on_found(std::move(found), std::move(failure));
   });
 }
@@ -190,8 +192,8 @@ void Agent::on_stable(Rank number, const EventKeeper::Extent& extent) {
 
 void Agent::on_held(Generation generation) { send_head(ControlKind::held, Held{generation.value}); }
 
-void Agent::on_holder_lost(Generation generation, const std::string& why) {
-  send_head(ControlKind::holder_lost, Held{generation.value}, bytes_of(why));
+void Agent::on_holder_lost(Generation generation, bool full, const std::string& why) {
+  send_head(ControlKind::holder_lost, Held{generation.value, full ? 1u : 0u}, bytes_of(why));
 }
 
 void Agent::on_carriable(int agent) { board_.set_events_holder(agent); }

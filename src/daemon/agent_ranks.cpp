@@ -3,6 +3,8 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 #include "daemon/agent.hpp"
 #include "daemon/core_map.hpp"
@@ -23,6 +25,33 @@ constexpr int library_checks_ms[] = {20, 60, 200, 500, 1000, 3000, 10000};
 constexpr int library_verdict_ms = 500;  // from here on it need not have ended to be judged
 
 }  // namespace
+
+// Event loggers have cores of their own where the machine has enough; what runs there beside them is kept off those.
+// Before ranks are bound.
+void Agent::divide_cores() {
+  std::vector<int> loggers, ranks = ranks_of_machine();
+  for (int agent = 0; agent < job_.agent_count(); ++agent) {
+    const bool here = machines_[static_cast<std::size_t>(agent)] == machines_[static_cast<std::size_t>(ticket_.node)];
+    if (here && job_.is_event_logger(agent)) loggers.push_back(agent);
+  }
+  if (loggers.empty()) return;
+  Result<CoreMap> cores = CoreMap::of_this_machine();
+  if (!cores) return note(cores.error().text);
+  const auto divided = cores->divide(static_cast<int>(ranks.size()), static_cast<int>(loggers.size()));
+  const auto index = std::ranges::find(loggers, ticket_.node) - loggers.begin();
+  const bool is_logger = index < std::ssize(loggers);
+  if (!divided) {
+    if (index == 0 && !ranks.empty()) {
+      note(fmt::format("no core of their own for {} event logger{} beside {} rank{}: this machine has {}", loggers.size(),
+                       loggers.size() == 1 ? "" : "s", ranks.size(), ranks.size() == 1 ? "" : "s", cores->cores()));
+    }
+    return;
+  }
+  const cpu_set_t& mine = is_logger ? divided->event_loggers[static_cast<std::size_t>(index)] : divided->others;
+  if (::sched_setaffinity(0, sizeof mine, &mine) != 0) return note(fmt::format("cannot be bound to its cores: {}", std::strerror(errno)));
+  if (!is_logger || !job_.report_bindings) return;
+  note(fmt::format("event logger on {}: bound to {}", job_.node_name(ticket_.node), cores->describe(mine)));
+}
 
 void Agent::start_all() {
   for (auto& rank : ranks_) to_start_.push_back(rank->rank);

@@ -68,7 +68,8 @@ enum class ControlKind : std::uint32_t {
   // Between agents, docs/node-loss.md. The connecting one, who has the ranks:
   events_append,  // EventsAppend, then bytes
   events_open,    // EventsName
-  // In both directions, protocol optimist: events_known, EventsKnown of several ranks: what is stable, as far as it was not told yet
+  // In both directions, protocol optimist: events_known, EventsKnown of several ranks: what is stable, as far as it was not told yet.
+  // Of none: who appends nothing wants to be told too
   events_known,
   // and the holder:
   events_stable,   // EventsStable of several ranks: the stable vector
@@ -115,11 +116,13 @@ constexpr std::int64_t cut_lasts_ns(std::int64_t for_ns) { return for_ns > cut_d
 
 struct Held {
   std::uint32_t generation = 0;
+  std::uint32_t full = 0;  // holder_lost: 1: its memory for events is full
 };
 struct Holder {
   std::int32_t agent = -1;  // -1: no other agent is left
   std::uint32_t generation = 0;
-  std::int32_t standby = -1;  // would be the next: a connection to it is kept
+  std::int32_t standby = -1;  // would be the next: a connection to it is kept. Optimist, without a holder: who tells what is stable
+  std::int32_t copy = 0;      // which of --event-copies
   Address agent_at, standby_at;
 };
 struct Adopt {

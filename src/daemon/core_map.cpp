@@ -63,7 +63,7 @@ Result<CoreMap> CoreMap::synthetic(const std::string& description) {
 
 Result<cpu_set_t> CoreMap::choose(BindTo to, int index, int count, bool share) const {
   hwloc_topology* topology = topology_.get();
-  const int cores = std::max(hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE), 0);
+  const int cores = this->cores();
   if (cores == 0) return fail("hwloc finds no cores on this machine: --bind-to none");
   if (count > cores && !share) {
     return fail(fmt::format("{} ranks are to be bound to {} core{}: --bind-to none, or --oversubscribe to let ranks share them", count,
@@ -81,6 +81,26 @@ Result<cpu_set_t> CoreMap::choose(BindTo to, int index, int count, bool share) c
   cpu_set_t out;
   CPU_ZERO(&out);
   hwloc_cpuset_to_glibc_sched_affinity(topology, found->cpuset, &out, sizeof out);
+  return out;
+}
+
+int CoreMap::cores() const {
+  return std::max(hwloc_get_nbobjs_by_type(topology_.get(), HWLOC_OBJ_CORE), 0);
+}
+
+std::optional<CoreMap::Divided> CoreMap::divide(int ranks, int event_loggers) const {
+  hwloc_topology* topology = topology_.get();
+  const int first = cores() - event_loggers;
+  if (first < std::max(ranks, 1)) return std::nullopt;
+  Divided out{{}, all()};
+  for (int i = 0; i < event_loggers; ++i) {
+    cpu_set_t own;
+    CPU_ZERO(&own);
+    const hwloc_obj_t core = hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, static_cast<unsigned>(first + i));
+    hwloc_cpuset_to_glibc_sched_affinity(topology, core->cpuset, &own, sizeof own);
+    CPU_XOR(&out.others, &out.others, &own);
+    out.event_loggers.push_back(own);
+  }
   return out;
 }
 

@@ -30,6 +30,21 @@ TEST(CoreMap, MoreRanksThanCores) {
   EXPECT_EQ(bound(BindTo::core, 4, 5, true), "core 0 of socket 0 (processors 0-1)");
 }
 
+TEST(CoreMap, EventLoggersHaveTheLastCores) {
+  auto map = CoreMap::synthetic("pack:2 core:2 pu:2");
+  ASSERT_TRUE(map) << map.error().text;
+  const auto two = map->divide(2, 2);
+  ASSERT_TRUE(two);
+  EXPECT_EQ(map->describe(two->event_loggers[0]), "core 2 of socket 1 (processors 4-5)");
+  EXPECT_EQ(map->describe(two->event_loggers[1]), "core 3 of socket 1 (processors 6-7)");
+  EXPECT_EQ(map->describe(two->others), "cores 0-1 of socket 0 (processors 0-3)");
+  const auto one = map->divide(0, 1);
+  ASSERT_TRUE(one);
+  EXPECT_EQ(map->describe(one->others), "cores 0-2 of sockets 0-1 (processors 0-5)");
+  EXPECT_FALSE(map->divide(3, 2));
+  EXPECT_FALSE(map->divide(0, 4));  // something is left for agents
+}
+
 TEST(CoreMap, ThisMachine) {
   auto map = CoreMap::of_this_machine();
   ASSERT_TRUE(map) << map.error().text;

@@ -1,6 +1,6 @@
-// Protocol optimist: agents tell each other which events are stable (docs/optimist.md), over the connections between those who have ranks
-// and their holders, which join all of them. What is stable is said by the agent that hosts the rank: what it has told is kept by every later
-// holder.
+// Protocol optimist: agents tell each other which events are stable (docs/optimist.md), over the connections between agents and
+// their holders, which join all of them (docs/event-loggers.md). What is stable is said by the agent that hosts the rank: what it has
+// told is kept by every later holder.
 #include "daemon/event_keeper.hpp"
 #include "os/clock.hpp"
 
@@ -25,6 +25,12 @@ void EventKeeper::learn(Bytes payload, const void* from) {
   for (EventsKnown known; read_struct(payload, known);) learn(Rank{known.rank}, Term{known.term}, known.position, from);
 }
 
+// Who has no ranks appends nothing by which the holder would know that it is to be told.
+void EventKeeper::ask_for_known(Visit& visit) {
+  visit.door->channel().send_bytes(ControlKind::events_known);
+  exchange_soon();
+}
+
 void EventKeeper::exchange_soon() {
   if (exchange_ != 0) return;
   exchange_ = loop_.at(std::max(os::now(), os::later(exchanged_at_, exchange_ns)), [this] {
@@ -35,9 +41,13 @@ void EventKeeper::exchange_soon() {
 }
 
 void EventKeeper::exchange() {
-  if (visit_.door && visit_.door->open()) tell_known(visit_.door->channel(), visit_.told, visit_.door.get());
+  auto tell = [this](Visit& visit) {
+    if (visit.door && visit.door->open()) tell_known(visit.door->channel(), visit.told, visit.door.get());
+  };
+  for (Copy& copy : kept_) tell(copy.visit);
+  if (alone()) tell(standby_);  // everybody's memory is full
   for (const GuestPtr& guest : guests_) {
-    if (guest->keeps_events && !guest->over) tell_known(*guest->channel, guest->told, guest.get());
+    if (guest->wants_known && !guest->over) tell_known(*guest->channel, guest->told, guest.get());
   }
 }
 
@@ -52,9 +62,9 @@ void EventKeeper::tell_known(ControlChannel& channel, std::uint64_t& told, const
 }
 
 // A holder of this connection may have what a hosting before had sent.
-void EventKeeper::tell_cuts() {
+void EventKeeper::tell_cuts(Copy& copy) {
   for (const auto& [rank, cuts] : cuts_) {
-    for (const EventsCut& cut : cuts) visit_.door->channel().send(ControlKind::events_cut, cut);
+    for (const EventsCut& cut : cuts) copy.visit.door->channel().send(ControlKind::events_cut, cut);
   }
 }
 

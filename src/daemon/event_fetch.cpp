@@ -53,12 +53,17 @@ void EventKeeper::ask(int place) {
           },
           [this, weak, place] {
             auto fetch = weak.lock();
-            if (fetch && !fetch->over && fetch->missing.contains(place)) {
-              give_up(fmt::format("agent {}, which holds their events, cannot be reached", place));
-            }
+            if (fetch && !fetch->over && fetch->missing.contains(place)) on_place_closed(place);
           }});
   visit->hold(cut_off_.contains(place));
   fetch_->visits[place] = std::move(visit);
+}
+
+// With several copies another holder has them too; whether what is found suffices is decided then.
+void EventKeeper::on_place_closed(int place) {
+  if (copies_.count() == 1) return give_up(fmt::format("agent {}, which holds their events, cannot be reached", place));
+  fetch_->place_lost = true;
+  done(place);
 }
 
 void EventKeeper::on_content(int place, const EventsContent& content, Bytes bytes) {
@@ -86,7 +91,7 @@ void EventKeeper::done(int place) {
   if (!fetch->missing.empty()) return;
   fetch->over = true;
   loop_.at(os::now(), [fetch] { fetch->visits.clear(); });
-  fetch->on_found(std::move(fetch->found), {});
+  fetch->on_found(std::move(fetch->found), !fetch->place_lost, {});
 }
 
 void EventKeeper::give_up_fetch() {
@@ -99,7 +104,7 @@ void EventKeeper::give_up(const std::string& why) {
   auto fetch = fetch_;
   fetch->over = true;
   loop_.at(os::now(), [fetch] { fetch->visits.clear(); });
-  fetch->on_found({}, why);
+  fetch->on_found({}, false, why);
 }
 
 }  // namespace hf::daemon

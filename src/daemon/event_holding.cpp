@@ -31,7 +31,7 @@ void EventKeeper::on_guest(int agent, ChannelPtr channel) {
 void EventKeeper::on_guest_frame(const GuestPtr& guest, ControlKind kind, Bytes payload) {
   if (EventsAppend append; kind == ControlKind::events_append && read_struct(payload, append) && append.rank >= 0) {
     on_append(*guest, append, payload);
-    if (optimist_ && !std::exchange(guest->keeps_events, true)) exchange_soon();
+    if (optimist_ && !std::exchange(guest->wants_known, true)) exchange_soon();
     if (guest->unanswered.size() > 1) return;  // the answer is on its way already
     std::weak_ptr<Guest> weak = guest;
     loop_.at(os::now(), [this, weak] {
@@ -43,6 +43,7 @@ void EventKeeper::on_guest_frame(const GuestPtr& guest, ControlKind kind, Bytes 
     store_.on_cut(Rank{cut.rank}, Term{cut.term}, cut.position);  // the first append of that term is refused where this was
   } else if (kind == ControlKind::events_known && optimist_) {
     learn(payload, guest.get());
+    if (!std::exchange(guest->wants_known, true)) exchange_soon();
   }
 }
 
@@ -56,14 +57,17 @@ void EventKeeper::on_append(Guest& guest, const EventsAppend& append, Bytes byte
   }
 }
 
-// All that one reading of the connection brought is answered at once: the stable vector of the ranks that it was about.
+// All that one reading of the connection brought is answered at once: the stable vector of the ranks that it was about, and under
+// optimist what is news of all others.
 void EventKeeper::answer(Guest& guest) {
   std::vector<EventsStable> vector;
   for (auto [rank, term] : guest.unanswered) {
     vector.push_back({rank.value, term.value, store_.end(rank), store_.last_failed(rank).value});
   }
   guest.unanswered.clear();
-  if (!vector.empty()) guest.channel->send_bytes(ControlKind::events_stable, std::as_bytes(std::span(vector)));
+  if (vector.empty() || guest.over) return;
+  guest.channel->send_bytes(ControlKind::events_stable, std::as_bytes(std::span(vector)));
+  if (optimist_) tell_known(*guest.channel, guest.told, &guest);
 }
 
 // All that the hosting before had given here, with the messages to this node's ranks too.

@@ -1,6 +1,7 @@
 // The side of an agent whose ranks' events are kept elsewhere.
 #include "daemon/event_keeper.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 #include "os/clock.hpp"
@@ -14,63 +15,79 @@ constexpr std::int64_t patience_ns = 400 * os::millisecond_ns;  // without a hol
 
 }  // namespace
 
-EventKeeper::EventKeeper(os::EventLoop& loop, const JobKey& key, NodeId self, std::uint64_t bytes_max, bool optimist, Owner& owner)
+EventKeeper::EventKeeper(os::EventLoop& loop, const JobKey& key, NodeId self, const Settings& settings, Owner& owner)
     : loop_(loop),
       key_(key),
       self_(self),
       owner_(owner),
-      store_(bytes_max),
-      sender_(in_flight_bytes_max),
-      optimist_(optimist) {}
+      store_(settings.bytes_max),
+      copies_(settings.copies, in_flight_bytes_max),
+      kept_(static_cast<std::size_t>(settings.copies)),
+      optimist_(settings.optimist) {
+  for (std::size_t i = 0; i < kept_.size(); ++i) kept_[i].number = static_cast<int>(i);
+}
 
 EventKeeper::~EventKeeper() {
-  loop_.cancel(retry_);
+  for (Copy& copy : kept_) loop_.cancel(copy.retry);
   loop_.cancel(exchange_);
   loop_.cancel(held_back_);
+}
+
+Generation EventKeeper::generation() const { return std::ranges::max_element(kept_, {}, &Copy::generation)->generation; }
+
+bool EventKeeper::alone() const {
+  return std::ranges::all_of(kept_, [](const Copy& copy) { return copy.has_holder && copy.holder < 0; });
+}
+
+EventKeeper::Copy* EventKeeper::copy_of(std::uint64_t visit) {
+  auto at = std::ranges::find(kept_, visit, [](const Copy& copy) { return copy.visit.number; });
+  return visit == 0 || at == kept_.end() ? nullptr : &*at;
 }
 
 void EventKeeper::add_rank(Rank rank, Term term, const Extent& promised) {
   stop_carrying();
   terms_[rank] = term;
-  sender_.add(rank, term, promised);
-  sender_.on_published(rank, owner_.written(rank));
-  if (has_holder_ && holder_ < 0) sender_.on_no_holder();
+  copies_.add(rank, term, promised);
+  copies_.on_published(rank, owner_.written(rank));
   tell(rank);
   pump();
 }
 
 void EventKeeper::roll_back(Rank rank, Term term, std::uint64_t position) {
-  sender_.roll_back(rank, term, position);
+  copies_.roll_back(rank, term, position);
   terms_[rank] = term;
-  sender_.on_published(rank, owner_.written(rank));
+  copies_.on_published(rank, owner_.written(rank));
   cuts_[rank].push_back({rank.value, term.value, position});
-  if (visit_.door && visit_.door->open()) visit_.door->channel().send(ControlKind::events_cut, cuts_[rank].back());
+  for (Copy& copy : kept_) {
+    if (copy.open()) copy.visit.door->channel().send(ControlKind::events_cut, cuts_[rank].back());
+  }
   tell(rank);
   pump();
 }
 
-void EventKeeper::set_holder(int agent, Generation generation, int standby) {
-  if (has_holder_ && generation == generation_) {  // only who stands by is another
+void EventKeeper::set_holder(int number, int agent, Generation generation, int standby) {
+  Copy& copy = kept_[static_cast<std::size_t>(number)];
+  if (copy.has_holder && generation == copy.generation) {  // only who stands by is another
     drop(standby_);
     if (standby >= 0) standby_ = visit(standby);
     return;
   }
-  holder_ = agent;
-  generation_ = generation;
-  has_holder_ = true;
-  told_lost_ = false;
-  lost_at_ = os::now();
-  loop_.cancel(retry_);
+  copy.holder = agent;
+  copy.generation = generation;
+  copy.has_holder = true;
+  copy.told_lost = false;
+  copy.lost_at = os::now();
+  loop_.cancel(copy.retry);
   stop_carrying();
-  sender_.on_disconnected();  // what an old connection still brings counts no more
-  drop(visit_);
-  if (agent >= 0 && standby_.door && standby_.agent == agent) std::swap(visit_, standby_);
-  else if (agent >= 0) visit_ = visit(agent);
+  copies_.on_disconnected(number);  // what an old connection still brings counts no more
+  drop(copy.visit);
+  if (agent >= 0 && standby_.door && standby_.agent == agent) std::swap(copy.visit, standby_);
+  else if (agent >= 0) copy.visit = visit(agent);
   drop(standby_);
-  if (visit_.door && visit_.door->open()) on_visit_open(visit_.number);
+  if (copy.open()) on_visit_open(copy.visit.number);
   if (standby >= 0) standby_ = visit(standby);
   if (agent >= 0) return;
-  sender_.on_no_holder();
+  copies_.on_no_holder(number);
   for (auto [rank, term] : terms_) tell(rank);
 }
 
@@ -80,7 +97,7 @@ EventKeeper::Visit EventKeeper::visit(int agent) {
             std::make_unique<ControlVisit>(loop_, key_, self_, Purpose::events, agents_[agent],
                                            ControlVisit::Handlers{[this, number] { on_visit_open(number); },
                                                                   [this, number](ControlKind kind, Bytes payload) {
-                                                                    if (number == visit_.number) on_holder_frame(kind, payload);
+                                                                    on_visit_frame(number, kind, payload);
                                                                   },
                                                                   [this, number] { on_visit_closed(number); }})};
   out.door->hold(cut_off_.contains(agent));
@@ -89,9 +106,11 @@ EventKeeper::Visit EventKeeper::visit(int agent) {
 
 void EventKeeper::cut_off(std::set<int> agents) {
   cut_off_ = std::move(agents);
-  for (Visit* visit : {&visit_, &standby_}) {
-    if (visit->door) visit->door->hold(cut_off_.contains(visit->agent));
-  }
+  auto hold = [this](Visit& visit) {
+    if (visit.door) visit.door->hold(cut_off_.contains(visit.agent));
+  };
+  for (Copy& copy : kept_) hold(copy.visit);
+  hold(standby_);
   for (const GuestPtr& guest : guests_) guest->channel->hold(cut_off_.contains(guest->agent));
   auto fetch = fetch_;
   if (!fetch) return;
@@ -113,62 +132,75 @@ void EventKeeper::drop(Visit& visit) {
 }
 
 void EventKeeper::on_visit_open(std::uint64_t number) {
-  if (number != visit_.number) return;  // the one that stands by
-  sender_.on_connected(generation_);
-  tell_cuts();
-  pump();
-  if (optimist_) exchange_soon();
+  if (number == standby_.number && alone() && optimist_) return ask_for_known(standby_);
+  Copy* copy = copy_of(number);
+  if (!copy) return;  // the one that stands by
+  copies_.on_connected(copy->number, copy->generation);
+  tell_cuts(*copy);
+  pump(*copy);
+  if (terms_.empty()) copy->lost_at = {};  // nothing will be acknowledged
+  if (optimist_) ask_for_known(copy->visit);
+}
+
+void EventKeeper::on_visit_frame(std::uint64_t number, ControlKind kind, Bytes payload) {
+  if (Copy* copy = copy_of(number)) return on_holder_frame(*copy, kind, payload);
+  if (number == standby_.number && kind == ControlKind::events_known && optimist_) learn(payload, standby_.door.get());
 }
 
 void EventKeeper::on_visit_closed(std::uint64_t number) {
-  if (number == visit_.number) on_holder_closed("its connection is lost");
+  if (Copy* copy = copy_of(number)) on_holder_closed(*copy, "its connection is lost");
   if (number == standby_.number) drop(standby_);
 }
 
-void EventKeeper::on_holder_closed(const std::string& why) {
-  if (lost_at_.value == 0) lost_at_ = os::now();
+void EventKeeper::on_holder_closed(Copy& copy, const std::string& why) {
+  if (copy.lost_at.value == 0) copy.lost_at = os::now();
   stop_carrying();
-  sender_.on_disconnected();
-  drop(visit_);
-  if (os::now().value - lost_at_.value > patience_ns && !std::exchange(told_lost_, true)) owner_.on_holder_lost(generation_, why);
-  loop_.cancel(retry_);
-  retry_ = loop_.at(os::later(os::now(), retry_ms * os::millisecond_ns), [this] {
-    retry_ = 0;
-    if (holder_ >= 0) visit_ = visit(holder_);
+  copies_.on_disconnected(copy.number);
+  drop(copy.visit);
+  const bool long_ago = os::now().value - copy.lost_at.value > patience_ns;
+  if (long_ago && !std::exchange(copy.told_lost, true)) owner_.on_holder_lost(copy.generation, false, why);
+  loop_.cancel(copy.retry);
+  copy.retry = loop_.at(os::later(os::now(), retry_ms * os::millisecond_ns), [this, &copy] {
+    copy.retry = 0;
+    if (copy.holder >= 0) copy.visit = visit(copy.holder);
   });
 }
 
-void EventKeeper::on_holder_frame(ControlKind kind, Bytes payload) {
+void EventKeeper::on_holder_frame(Copy& copy, ControlKind kind, Bytes payload) {
   if (kind == ControlKind::events_stable) {
-    lost_at_ = {};
-    for (EventsStable stable; read_struct(payload, stable);) {
-      Rank rank{stable.rank};
-      if (!sender_.on_stable(rank, Term{stable.term}, {stable.end, TestClock{stable.last_failed}})) {
-        return on_holder_closed("it answers what was not asked");
-      }
-      tell(rank);
-      // What came while these were on their way. The rank says that it has written something only when it sees nothing on its way;
-      // but events that go with its messages, which need not be stable, are fetched when it says so.
-      if (carriable_ && look_again_.erase(rank) == 0) continue;
-      std::atomic_thread_fence(std::memory_order_seq_cst);
-      sender_.on_published(rank, owner_.written(rank));
-    }
-    pump();
-    if (Generation held; sender_.poll_held(held)) {
-      owner_.on_held(held);
-      if (optimist_) return;
-      carriable_ = true;
-      owner_.on_carriable(holder_);
-    }
+    on_answer(copy, payload);
   } else if (kind == ControlKind::events_refused) {
     if (EventsName name; read_struct(payload, name) && is_fenced_by(name)) owner_.on_fenced(Rank{name.rank});
   } else if (kind == ControlKind::events_known && optimist_) {
-    learn(payload, visit_.door.get());
+    learn(payload, copy.visit.door.get());
   } else if (kind == ControlKind::events_full) {
-    if (!std::exchange(told_lost_, true)) owner_.on_holder_lost(generation_, "its memory for events is full");
+    if (!std::exchange(copy.told_lost, true)) owner_.on_holder_lost(copy.generation, true, "its memory for events is full");
   } else {
-    on_holder_closed("it speaks another protocol");
+    on_holder_closed(copy, "it speaks another protocol");
   }
+}
+
+void EventKeeper::on_answer(Copy& copy, Bytes payload) {
+  copy.lost_at = {};
+  for (EventsStable stable; read_struct(payload, stable);) {
+    Rank rank{stable.rank};
+    if (!copies_.on_stable(copy.number, rank, Term{stable.term}, {stable.end, TestClock{stable.last_failed}})) {
+      return on_holder_closed(copy, "it answers what was not asked");
+    }
+    tell(rank);
+    // What came while these were on their way. The rank says that it has written something only when it sees nothing on its way;
+    // but events that go with its messages, which need not be stable, are fetched when it says so.
+    if (carriable_ && look_again_.erase(rank) == 0) continue;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    copies_.on_published(rank, owner_.written(rank));
+  }
+  pump();
+  Generation held;
+  if (!copies_.poll_held(copy.number, held)) return;
+  owner_.on_held(held);
+  if (optimist_ || copies_.count() > 1) return;
+  carriable_ = true;
+  owner_.on_carriable(copy.holder);
 }
 
 // Not what was under way of a hosting that was rolled back.
@@ -183,31 +215,35 @@ void EventKeeper::stop_carrying() {
   if (!std::exchange(carriable_, false)) return;
   owner_.on_carriable(-1);
   for (auto [rank, term] : terms_) {
-    sender_.on_published(rank, owner_.written(rank));
-    sender_.on_carried(rank, owner_.carried(rank));
+    copies_.on_published(rank, owner_.written(rank));
+    copies_.on_carried(rank, owner_.carried(rank));
   }
 }
 
 void EventKeeper::tell(Rank rank) {
-  owner_.on_stable(rank, sender_.stable(rank));
-  if (optimist_) learn(rank, terms_.at(rank), sender_.stable(rank).end, nullptr);
+  owner_.on_stable(rank, copies_.stable(rank));
+  if (optimist_) learn(rank, terms_.at(rank), copies_.stable(rank).end, nullptr);
 }
 
 void EventKeeper::look(Rank rank) {
   if (!terms_.contains(rank)) return;
-  sender_.on_published(rank, owner_.written(rank));
+  copies_.on_published(rank, owner_.written(rank));
   if (carriable_) look_again_.insert(rank);
-  if (has_holder_ && holder_ < 0) return tell(rank);
+  if (alone()) return tell(rank);
   pump();
 }
 
 void EventKeeper::pump() {
-  if (!visit_.door || !visit_.door->open() || held_back_ != 0) return;
-  for (core::event_logger::Sender::Append append; sender_.poll_append(append);) {
+  for (Copy& copy : kept_) pump(copy);
+}
+
+void EventKeeper::pump(Copy& copy) {
+  if (!copy.open() || held_back_ != 0) return;
+  for (core::event_logger::Sender::Append append; copies_.poll_append(copy.number, append);) {
     scratch_.resize(append.end - append.position);
     if (!owner_.read_events(append.rank, append.position, scratch_)) return owner_.on_damaged(append.rank);
     EventsAppend head{append.rank.value, append.term.value, append.position, append.promised, append.last_failed.value};
-    visit_.door->channel().send(ControlKind::events_append, head, scratch_);
+    copy.visit.door->channel().send(ControlKind::events_append, head, scratch_);
   }
 }
 

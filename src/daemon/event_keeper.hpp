@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/event_logger/copies.hpp"
 #include "core/event_logger/found.hpp"
-#include "core/event_logger/sender.hpp"
 #include "core/event_logger/store.hpp"
 #include "daemon/control_door.hpp"
 #include "segment/carried_events.hpp"
@@ -18,7 +18,7 @@ namespace hf::daemon {
 
 class EventKeeper {
  public:
-  using Extent = core::event_logger::Sender::Extent;
+  using Extent = core::event_logger::Copies::Extent;
   class Owner {
    public:
     virtual ~Owner() = default;
@@ -26,7 +26,7 @@ class EventKeeper {
     virtual bool read_events(Rank rank, std::uint64_t position, MutableBytes out) = 0;
     virtual void on_stable(Rank rank, const Extent& extent) = 0;
     virtual void on_held(Generation generation) = 0;
-    virtual void on_holder_lost(Generation generation, const std::string& why) = 0;
+    virtual void on_holder_lost(Generation generation, bool full, const std::string& why) = 0;
     virtual void on_fenced(Rank rank) = 0;  // the rank is hosted elsewhere under a newer term
     virtual void on_damaged(Rank rank) = 0;
     // Ranks may give events to ranks of that agent, which is the holder, with their messages; -1: to nobody any more.
@@ -40,10 +40,14 @@ class EventKeeper {
     virtual void trim(Rank rank, core::event_logger::Found& found) = 0;
   };
   using Found = core::event_logger::Found;
-  using OnFound = std::function<void(std::map<Rank, Found> found, std::string failure)>;
-
-  // `optimist`: agents tell each other what is stable, and ranks carry no events.
-  EventKeeper(os::EventLoop& loop, const JobKey& key, NodeId self, std::uint64_t bytes_max, bool optimist, Owner& owner);
+  // `all_places`: nobody who was asked had gone.
+  using OnFound = std::function<void(std::map<Rank, Found> found, bool all_places, std::string failure)>;
+  struct Settings {
+    std::uint64_t bytes_max = 0;  // of others' events
+    bool optimist = false;        // agents tell each other what is stable, and ranks carry no events
+    int copies = 1;               // holders that must have an event before it is stable; with several ranks carry none
+  };
+  EventKeeper(os::EventLoop& loop, const JobKey& key, NodeId self, const Settings& settings, Owner& owner);
   ~EventKeeper();
   void on_guest(int agent, ChannelPtr channel);  // which has proved itself, for events
   // Fault injection: nothing is read from these agents or written to them; none: all are let go.
@@ -53,25 +57,25 @@ class EventKeeper {
 
   // ---- for the ranks of this agent
   void add_rank(Rank rank, Term term, const Extent& promised);
-  void set_holder(int agent, Generation generation, int standby);  // -1: no other agent is left
+  void set_holder(int copy, int agent, Generation generation, int standby);  // -1: no other agent is left
   void look(Rank rank);  // it has written something
   // It goes on under this term with its events up to there, which have been written as such.
   void roll_back(Rank rank, Term term, std::uint64_t position);
-  Extent stable(Rank rank) const { return sender_.stable(rank); }
+  Extent stable(Rank rank) const { return copies_.stable(rank); }
 
   // ---- for ranks that are taken over: asks these agents, and tells `on_found` once
   void fetch(const std::vector<std::pair<Rank, Term>>& ranks, const std::vector<int>& places, OnFound on_found);
   void give_up_fetch();  // nobody wants to know any more
   void forget(Rank rank, Term below) { store_.forget(rank, below); }
 
-  Generation generation() const { return generation_; }
+  Generation generation() const;  // the newest of all copies
 
  private:
   struct Guest {
     int agent = -1;
     ChannelPtr channel;
     std::map<Rank, Term> unanswered;
-    bool keeps_events = false;  // here: it has appended
+    bool wants_known = false;   // it has appended, or has asked for it
     std::uint64_t told = 0;     // of what is known to be stable
     bool over = false;
   };
@@ -83,6 +87,7 @@ class EventKeeper {
     std::map<int, std::size_t> missing;  // ranks that an agent has not answered for
     std::map<int, std::unique_ptr<ControlVisit>> visits;  // by agent
     OnFound on_found;
+    bool place_lost = false;
     bool over = false;
   };
   // event_keeper.cpp
@@ -93,23 +98,40 @@ class EventKeeper {
     std::unique_ptr<ControlVisit> door;
     std::uint64_t told = 0;  // of what is known to be stable
   };
+  struct Copy {
+    int number = 0;
+    int holder = -1;
+    Generation generation{};
+    bool has_holder = false;  // has been told of one, or that there is none
+    Visit visit;
+    os::EventLoop::TimerId retry = 0;
+    Instant lost_at{};
+    bool told_lost = false;
+    bool open() const { return visit.door && visit.door->open(); }
+  };
+  Copy* copy_of(std::uint64_t visit);
+  bool alone() const;  // it has been told that there is no holder for any copy
   Visit visit(int agent);
   void drop(Visit& visit);
   void on_visit_open(std::uint64_t number);
   void on_visit_closed(std::uint64_t number);
-  void on_holder_frame(ControlKind kind, Bytes payload);
-  void on_holder_closed(const std::string& why);
+  void on_visit_frame(std::uint64_t number, ControlKind kind, Bytes payload);
+  void on_holder_frame(Copy& copy, ControlKind kind, Bytes payload);
+  void on_answer(Copy& copy, Bytes payload);
+  void on_holder_closed(Copy& copy, const std::string& why);
   void pump();
+  void pump(Copy& copy);
   void tell(Rank rank);
   bool is_fenced_by(const EventsName& refused) const;
   void stop_carrying();
   // event_exchange.cpp
   void learn(Rank rank, Term term, std::uint64_t position, const void* from);
   void learn(Bytes payload, const void* from);
+  void ask_for_known(Visit& visit);
   void exchange_soon();
   void exchange();
   void tell_known(ControlChannel& channel, std::uint64_t& told, const void* to);
-  void tell_cuts();
+  void tell_cuts(Copy& copy);
   // event_holding.cpp
   void on_guest_frame(const GuestPtr& guest, ControlKind kind, Bytes payload);
   void on_append(Guest& guest, const EventsAppend& append, Bytes bytes);
@@ -120,6 +142,7 @@ class EventKeeper {
   void ask(int place);
   void on_content(int place, const EventsContent& content, Bytes bytes);
   void done(int place);
+  void on_place_closed(int place);
   void give_up(const std::string& why);
 
   os::EventLoop& loop_;
@@ -127,21 +150,16 @@ class EventKeeper {
   NodeId self_;
   Owner& owner_;
   core::event_logger::Store store_;
-  core::event_logger::Sender sender_;
+  core::event_logger::Copies copies_;
   std::map<int, Address> agents_;
   std::set<int> cut_off_;
   std::map<Rank, Term> terms_;  // of the ranks here, of their hostings
   std::vector<GuestPtr> guests_;
-  int holder_ = -1;
-  Generation generation_{};
-  bool has_holder_ = false;
-  Visit visit_, standby_;
+  std::vector<Copy> kept_;  // by number of the copy
+  Visit standby_;
   std::uint64_t visits_ = 0;
   std::vector<std::unique_ptr<ControlVisit>> old_visits_;  // destroyed outside their own handlers
-  os::EventLoop::TimerId retry_ = 0;
   os::EventLoop::TimerId held_back_ = 0;
-  Instant lost_at_{};
-  bool told_lost_ = false;
   bool carriable_ = false;
   std::set<Rank> look_again_;  // while it is carriable: they want to know when what they wrote since is stable
   // Protocol optimist.

@@ -89,7 +89,7 @@ void Head::greet() {
       output_.say(fmt::format("head:random uses seed={}", injection.seed));
     }
   }
-  if (!options_.verbose && job_.node_count == 1 && job_.sender_log) return;
+  if (!options_.verbose && job_.node_count == 1 && job_.sender_log && job_.event_logger_count == 0) return;
   std::string what = job_.protocol == wire::Protocol::none
                          ? "protocol none: nothing survives the death of a rank"
                      : !job_.sender_log
@@ -99,6 +99,8 @@ void Head::greet() {
                          ? fmt::format("protocol {}, log level node: survives the death of ranks, and of a node{}", job_.protocol_name(),
                                        job_.spare_count > 0 ? fmt::format(" ({} spare)", job_.spare_count) : "")
                          : fmt::format("protocol {}, log level process: survives the death of ranks, not of a node", job_.protocol_name());
+  if (const int loggers = job_.event_logger_count; loggers > 0) what += fmt::format("; {} event logger{}", loggers, loggers == 1 ? "" : "s");
+  if (job_.event_copies > 1) what += fmt::format("; {} copies of determinants", job_.event_copies);
   output_.say(fmt::format("{} rank{} on {} node{}, {}", job_.rank_count(), job_.rank_count() == 1 ? "" : "s",
                           job_.node_count, job_.node_count == 1 ? "" : "s", what));
 }

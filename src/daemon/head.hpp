@@ -2,6 +2,7 @@
 // faults, and decides how and with which exit code the job ends.
 #pragma once
 #include <map>
+#include <set>
 
 #include "daemon/agent_link.hpp"
 #include "daemon/background.hpp"
@@ -86,12 +87,19 @@ class Head {
     bool claimed = false;      // to a head that goes on: some agent hosts it
     std::size_t cuts = 0;      // protocol optimist: so often a hosting of it began without all that was before
   };
+  struct EventCopy {
+    int holder = -1;
+    std::uint32_t generation = 0;
+    bool held = false;  // the holder has all that was ever told to be stable
+  };
   struct AgentState {
     bool ready = false;            // to start its ranks
     bool gone = false;             // lost, or all its processes have ended
     bool unfit = false;            // of no use at the start, or could not take ranks over when it was asked to
-    int holder = -1, standby = -1;
-    std::uint32_t generation = 0;
+    std::vector<EventCopy> copies;  // of its ranks' determinants
+    int standby = -1;
+    std::set<int> full;            // holders whose memory was full for it
+    std::uint32_t generation = 0;  // rises with every change of a holder
     bool reported = false;         // to a head that goes on: all that it has to say
     bool superseded = false;       // its ranks run elsewhere
     std::optional<std::string> lost_early;  // before the others had reported: why
@@ -116,14 +124,18 @@ class Head {
   void move_ranks(const std::vector<int>& ranks, int to);
   void feed_input();
   void mark_lost(int rank);
-  int choose_holder(int agent, int not_this) const;
-  void give_holder(int agent, int not_this);
-  void tell_holder(int agent);
+  int choose_holder(int agent, const std::set<int>& not_these) const;
+  std::set<int> holders_of(int agent) const;
+  void give_holders(int agent);
+  void give_holder(int agent, std::size_t copy, int not_this);
+  void tell_holder(int agent, std::size_t copy);
+  void say_lack(int agent);
   void on_held(int agent, Bytes payload);
   void on_adopted(Bytes payload);
   void on_unfit_at_start(int agent, std::string_view why);
   void on_adopt_unfit(int agent, Bytes payload);
   std::string why_no_target() const;
+  std::string what_it_was(int agent) const;
   void on_holder_lost(int agent, Bytes payload);
   void on_adopt_failed(int agent, Bytes text);
   // ---- head_orphans.cpp: protocol optimist (docs/optimist.md)

@@ -99,6 +99,7 @@ Json Head::status() const {
           {"ranks_over", ranks_over_},
           {"nodes", job_.node_count},
           {"spare_nodes", job_.spare_count},
+          {"event_loggers", job_.event_logger_count},
           {"nodes_lost", ending_ ? 0 : lost},
           {"restarts", restarts(timeline_)},
           {"output", background_ ? "kept" : "terminal"},

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string_view>
 
+#include "core/event_logger/sharding.hpp"
 #include "daemon/adoption.hpp"
 #include "daemon/head.hpp"
 #include "daemon/unprotected.hpp"
@@ -74,7 +76,8 @@ void Head::start_if_ready() {
   }
   agents_.send_all_bytes(ControlKind::start, std::as_bytes(std::span(machines)));
   if (job_.keeps_events()) {
-    for (int agent = 0; agent < job_.node_count; ++agent) give_holder(agent, -1);
+    // Under optimist those who have no ranks are told what is stable too, and tell it on.
+    for (int agent = 0; agent < (job_.is_optimist() ? job_.agent_count() : job_.node_count); ++agent) give_holders(agent);
   }
   agents_.on_started();
   start_input();
@@ -147,13 +150,15 @@ void Head::lose_agent(int agent, const std::string& why) {
   for (int other = 0; other < job_.agent_count(); ++other) {
     AgentState& state = states_[static_cast<std::size_t>(other)];
     if (state.gone) continue;
-    if (state.holder == agent) give_holder(other, agent);
-    else if (state.standby == agent) tell_holder(other);
+    for (std::size_t copy = 0; copy < state.copies.size(); ++copy) {
+      if (state.copies[copy].holder == agent) give_holder(other, copy, agent);
+    }
+    if (state.standby == agent && !state.copies.empty()) tell_holder(other, 0);
   }
   LostNode record{os::now().value, agent, why, ranks, {}};
   if (ranks.empty()) {
     timeline_.on_lost_node(std::move(record));
-    output_.say(what + "; it had no ranks");
+    output_.say(what + "; " + what_it_was(agent));
     return start_if_ready();
   }
   std::string cannot = why_not_moved(ranks);
@@ -176,6 +181,16 @@ void Head::lose_agent(int agent, const std::string& why) {
   for (const auto& [target, some] : targets) move_ranks(some, target);
 }
 
+// Of an agent without ranks.
+std::string Head::what_it_was(int agent) const {
+  if (!job_.is_event_logger(agent)) return "it had no ranks";
+  for (int other = 0; other < job_.agent_count(); ++other) {
+    const AgentState& state = states_[static_cast<std::size_t>(other)];
+    if (job_.is_event_logger(other) && !state.gone && !state.unfit) return "it was an event logger";
+  }
+  return "it was an event logger, and none is left: nodes hold each other's determinants from now on";
+}
+
 std::string Head::why_no_target() const {
   switch (options_.on_node_loss) {
     case OnNodeLoss::end: return "so --on-node-loss end wants it";
@@ -191,7 +206,7 @@ void Head::on_unfit_at_start(int agent, std::string_view why) {
     if (!exit_code_) output_.say(what + "; the job ends");
     return end(1, 0);
   }
-  output_.say(what + "; it is not used as a spare");
+  output_.say(what + (job_.is_event_logger(agent) ? "; it is not used as an event logger" : "; it is not used as a spare"));
   states_[static_cast<std::size_t>(agent)].unfit = states_[static_cast<std::size_t>(agent)].ready = true;
   start_if_ready();
 }
@@ -240,7 +255,7 @@ void Head::mark_lost(int rank) {
 }
 
 int Head::choose_spare() const {
-  for (int agent = job_.node_count; agent < job_.agent_count(); ++agent) {
+  for (int agent = job_.node_count; !job_.is_event_logger(agent); ++agent) {
     if (usable(agent) && ranks_at(agent).empty()) return agent;
   }
   return -1;
@@ -257,7 +272,7 @@ std::map<int, std::vector<int>> Head::choose_targets(const std::vector<int>& ran
   for (int rank : ranks) {
     int best = -1;
     for (int agent = 0; agent < job_.agent_count(); ++agent) {
-      if (!usable(agent)) continue;
+      if (!usable(agent) || job_.is_event_logger(agent)) continue;
       if (best < 0 || load[static_cast<std::size_t>(agent)] < load[static_cast<std::size_t>(best)]) best = agent;
     }
     if (best < 0) return {};
@@ -287,10 +302,12 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
     }
   }
   AgentState& state = states_[static_cast<std::size_t>(to)];
-  if (state.holder < 0) give_holder(to, -1);
+  for (EventCopy& copy : state.copies) copy.held = false;
+  give_holders(to);
   for (int rank : ranks) {
-    if (state.holder >= 0 && std::ranges::find(hosting(rank).places, state.holder) == hosting(rank).places.end()) {
-      hosting(rank).places.push_back(state.holder);
+    for (int holder : holders_of(to)) {
+      std::vector<int>& places = hosting(rank).places;
+      if (std::ranges::find(places, holder) == places.end()) places.push_back(holder);
     }
     keep(rank);
   }
@@ -303,55 +320,104 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
   feed_input();
 }
 
-// The next living agent in the ring of all, on another machine if there is one.
-int Head::choose_holder(int agent, int not_this) const {
-  const int n = job_.agent_count();
-  int next = -1;
-  for (int step = 1; step < n; ++step) {
-    const int other = (agent + step) % n;
-    if (other == not_this || !usable(other)) continue;
-    if (machines_[static_cast<std::size_t>(other)] != machines_[static_cast<std::size_t>(agent)]) return other;
-    if (next < 0) next = other;
+int Head::choose_holder(int agent, const std::set<int>& not_these) const {
+  std::vector<core::event_logger::HolderCandidate> agents(states_.size());
+  std::map<std::string_view, int> machines;
+  for (std::size_t i = 0; i < agents.size(); ++i) {
+    const int number = static_cast<int>(i);
+    agents[i].usable = usable(number);
+    agents[i].event_logger = job_.is_event_logger(number);
+    agents[i].machine = machines.try_emplace(machines_[i], number).first->second;
   }
-  return next;
+  for (const Hosting& h : hosting_) {
+    const AgentState& host = states_[static_cast<std::size_t>(h.agent)];
+    if (h.agent == agent || host.gone) continue;
+    for (const EventCopy& copy : host.copies) {
+      if (copy.holder >= 0) ++agents[static_cast<std::size_t>(copy.holder)].held;
+    }
+  }
+  return core::event_logger::choose_holder(agents, agent, not_these);
 }
 
-void Head::give_holder(int agent, int not_this) {
+std::set<int> Head::holders_of(int agent) const {
+  std::set<int> out;
+  for (const EventCopy& copy : states_[static_cast<std::size_t>(agent)].copies) {
+    if (copy.holder >= 0) out.insert(copy.holder);
+  }
+  return out;
+}
+
+// An event logger keeps nothing elsewhere: its one holder is there to tell and to be told what is stable.
+void Head::give_holders(int agent) {
   AgentState& state = states_[static_cast<std::size_t>(agent)];
-  state.holder = choose_holder(agent, not_this);
-  ++state.generation;
+  state.copies.resize(job_.is_event_logger(agent) ? 1 : static_cast<std::size_t>(job_.event_copies));
+  for (std::size_t copy = 0; copy < state.copies.size(); ++copy) {
+    if (state.copies[copy].holder < 0) give_holder(agent, copy, -1);
+  }
+}
+
+void Head::give_holder(int agent, std::size_t number, int not_this) {
+  AgentState& state = states_[static_cast<std::size_t>(agent)];
+  state.copies[number].holder = -1;
+  std::set<int> not_these = holders_of(agent);
+  if (not_this >= 0) not_these.insert(not_this);
+  not_these.insert(state.full.begin(), state.full.end());
+  EventCopy& copy = state.copies[number];
+  copy = {choose_holder(agent, not_these), ++state.generation, false};
   const std::vector<int> ranks = ranks_at(agent);
+  const std::set<int> holders = holders_of(agent);
   for (int rank : ranks) {
     Hosting& h = hosting(rank);
-    if (state.holder < 0) h.place_lost = true;
-    else if (std::ranges::find(h.places, state.holder) == h.places.end()) h.places.push_back(state.holder);
+    if (holders.empty()) h.place_lost = true;
+    // From here on more is stable than those have who held before: what they have must not be taken for all.
+    if (copy.holder < 0) h.places.assign(holders.begin(), holders.end());
+    else if (std::ranges::find(h.places, copy.holder) == h.places.end()) h.places.push_back(copy.holder);
     keep(rank);
   }
-  tell_holder(agent);
-  if (state.holder < 0 && !ranks.empty()) {
-    output_.say(fmt::format("the determinants of node {} are on that node alone from now on: no other node is left to hold them", agent));
+  tell_holder(agent, number);
+  if (copy.holder < 0 && !ranks.empty()) say_lack(agent);
+}
+
+void Head::say_lack(int agent) {
+  const std::size_t left = holders_of(agent).size();
+  if (left > 0) {
+    return output_.say(fmt::format("the determinants of node {} are held {} time{} only from now on: no other node is left to hold them", agent, left,
+                                   left == 1 ? "" : "s"));
   }
+  output_.say(fmt::format("the determinants of node {} are on that node alone from now on: no other node is left to hold them", agent));
 }
 
-void Head::tell_holder(int agent) {
+void Head::tell_holder(int agent, std::size_t number) {
   AgentState& state = states_[static_cast<std::size_t>(agent)];
-  state.standby = state.holder < 0 ? -1 : choose_holder(agent, state.holder);
-  agents_.send(agent, ControlKind::holder, Holder{state.holder, state.generation, state.standby, agents_.address_of(state.holder), agents_.address_of(state.standby)});
+  const EventCopy& copy = state.copies[number];
+  std::set<int> not_these = holders_of(agent);
+  // Who has no holder is told by that one what is stable.
+  if (copy.holder >= 0) not_these.insert(state.full.begin(), state.full.end());
+  state.standby = copy.holder >= 0 || job_.is_optimist() ? choose_holder(agent, not_these) : -1;
+  agents_.send(agent, ControlKind::holder, Holder{copy.holder, copy.generation, state.standby, static_cast<std::int32_t>(number),
+                                                  agents_.address_of(copy.holder), agents_.address_of(state.standby)});
 }
 
-// Whoever had its ranks' determinants before need not keep them.
+// Whoever had its ranks' determinants before need not keep them, once all who are to have them do.
 void Head::on_held(int agent, Bytes payload) {
   Held held;
   AgentState& state = states_[static_cast<std::size_t>(agent)];
-  if (!read_struct(payload, held) || held.generation != state.generation || state.holder < 0) return;
-  for (int rank : ranks_at(agent)) {
+  if (!read_struct(payload, held)) return;
+  auto copy = std::ranges::find(state.copies, held.generation, &EventCopy::generation);
+  if (copy == state.copies.end() || copy->holder < 0) return;
+  const std::vector<int> ranks = ranks_at(agent);
+  // Said before ranks were there that are being taken over, it is said again.
+  copy->held = std::ranges::none_of(ranks, [this](int rank) { return hosting(rank).moving; });
+  if (std::ranges::any_of(state.copies, [&](const EventCopy& c) { return &c != &*copy && c.holder >= 0 && !c.held; })) return;
+  const std::set<int> holders = holders_of(agent);
+  for (int rank : ranks) {
     Hosting& h = hosting(rank);
     if (h.moving) continue;  // said before it was there
     h.place_lost = false;
-    const std::vector<int> before = std::exchange(h.places, {state.holder});
+    const std::vector<int> before = std::exchange(h.places, {holders.begin(), holders.end()});
     keep(rank);
     for (int place : before) {
-      if (place == state.holder || states_[static_cast<std::size_t>(place)].gone) continue;
+      if (holders.contains(place) || states_[static_cast<std::size_t>(place)].gone) continue;
       agents_.send(place, ControlKind::forget_events, EventsName{rank, h.term});
     }
   }
@@ -368,9 +434,15 @@ void Head::on_adopted(Bytes payload) {
 void Head::on_holder_lost(int agent, Bytes payload) {
   Held lost;
   AgentState& state = states_[static_cast<std::size_t>(agent)];
-  if (!read_struct(payload, lost) || lost.generation != state.generation || ending_) return;
-  output_.say(fmt::format("node {} keeps its determinants elsewhere from now on: node {}: {}", agent, state.holder, text_of(payload)));
-  give_holder(agent, state.holder);
+  if (!read_struct(payload, lost) || ending_) return;
+  auto copy = std::ranges::find(state.copies, lost.generation, &EventCopy::generation);
+  if (copy == state.copies.end() || copy->holder < 0) return;
+  const int holder = copy->holder;
+  if (!ranks_at(agent).empty()) {
+    output_.say(fmt::format("node {} keeps its determinants elsewhere from now on: node {}: {}", agent, holder, text_of(payload)));
+  }
+  if (lost.full != 0) state.full.insert(holder);
+  give_holder(agent, static_cast<std::size_t>(copy - state.copies.begin()), holder);
 }
 
 void Head::on_adopt_failed(int agent, Bytes text) {

@@ -111,7 +111,7 @@ Result<Injection> parse_node(std::string_view spec, const Fields& fields, Inject
     return fail(fmt::format("--inject {}: give it as {}", spec, has_duration ? fmt::format("{}:node=N,at=1s,for=3s", verb) : "node:N,at=1s"));
   }
   if (out.node < 0 || out.node >= agent_count) {
-    return fail(fmt::format("--inject {}: there is no node {} among {}, the spare ones counted", spec, out.node, agent_count));
+    return fail(fmt::format("--inject {}: there is no node {} among {}, spare ones and event loggers counted", spec, out.node, agent_count));
   }
   return out;
 }
@@ -153,7 +153,7 @@ Result<Injection> parse_partition(std::string_view spec, std::string_view words,
     else good = false;
   }
   if (good && at && lasts) return out;
-  return fail(fmt::format("--inject {}: give it as partition:0,1|2,3,at=1s,for=3s, each of the {} nodes, the spare ones counted, at most "
+  return fail(fmt::format("--inject {}: give it as partition:0,1|2,3,at=1s,for=3s, each of the {} nodes, spare ones and event loggers counted, at most "
                           "once",
                           spec, agent_count));
 }

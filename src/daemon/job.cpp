@@ -58,6 +58,7 @@ void encode(const Job& job, std::vector<std::byte>& bytes) {
   }
   out.put(job.node_count);
   out.put(job.spare_count);
+  out.put(job.event_logger_count);
   out.put(static_cast<std::uint32_t>(job.nodes.size()));
   for (const JobNode& node : job.nodes) out.put_text(node.name);
   for (std::int32_t node : job.node_of_rank) out.put(node);
@@ -68,6 +69,7 @@ void encode(const Job& job, std::vector<std::byte>& bytes) {
   out.put(job.sender_log);
   out.put(job.log_level);
   out.put(job.event_memory_bytes);
+  out.put(job.event_copies);
   out.put(job.large_messages);
   out.put(job.eager_bytes);
   out.put(job.started_ns);
@@ -110,6 +112,7 @@ bool decode(Bytes bytes, Job& job) {
   }
   job.node_count = in.get<int>();
   job.spare_count = in.get<int>();
+  job.event_logger_count = in.get<int>();
   std::uint32_t nodes = in.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < nodes && in.ok(); ++i) job.nodes.push_back({in.get_text()});
   for (int i = 0; i < ranks && in.ok(); ++i) job.node_of_rank.push_back(in.get<std::int32_t>());
@@ -120,6 +123,7 @@ bool decode(Bytes bytes, Job& job) {
   job.sender_log = get_flag(in);
   job.log_level = in.get<wire::LogLevel>();
   job.event_memory_bytes = in.get<std::uint64_t>();
+  job.event_copies = in.get<int>();
   job.large_messages = in.get<LargeMessages>();
   job.eager_bytes = in.get<std::uint64_t>();
   job.started_ns = in.get<std::int64_t>();
@@ -146,8 +150,9 @@ bool decode(Bytes bytes, Job& job) {
     job.injections.push_back(std::move(injection));
   }
   const bool on_nodes = std::ranges::all_of(job.node_of_rank, [&](int node) { return node >= 0 && node < job.node_count; });
-  const bool named = job.node_count >= 1 && job.spare_count >= 0 && std::ssize(job.nodes) - job.node_count == job.spare_count;
-  return in.ok() && in.left() == 0 && on_nodes && named;
+  const bool named = job.node_count >= 1 && job.spare_count >= 0 && job.event_logger_count >= 0 &&
+                     std::ssize(job.nodes) - job.node_count - job.spare_count == job.event_logger_count;
+  return in.ok() && in.left() == 0 && on_nodes && named && job.event_copies >= 1 && job.event_copies <= event_copies_max;
 }
 
 }  // namespace hf::daemon

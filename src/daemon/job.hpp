@@ -26,6 +26,8 @@ enum class BindTo : std::uint32_t { none = 0, core, socket };
 inline constexpr std::uint64_t log_disk_unlimited = UINT64_MAX / 2;             // as much as is free
 inline constexpr std::uint64_t log_disk_reserve_bytes = 512u << 20;              // stays free on the file system
 
+inline constexpr int event_copies_max = 8;
+
 struct JobNode {
   std::string name;  // what MPI_Get_processor_name says of it; also after a rank has moved
 };
@@ -34,6 +36,7 @@ struct Job {
   std::vector<Program> programs;
   int node_count = 1;                      // with ranks
   int spare_count = 0;                     // agents without ranks, numbered behind the nodes
+  int event_logger_count = 0;              // agents that hold events and do nothing else, numbered behind those
   std::vector<JobNode> nodes;              // by number of agent
   std::vector<std::int32_t> node_of_rank;  // the original map (placement.hpp)
   BindTo bind_to = BindTo::none;
@@ -51,12 +54,14 @@ struct Job {
   std::uint64_t log_memory_bytes = 0;  // per rank
   std::uint64_t log_disk_bytes = 0;    // per rank, beyond memory
   std::uint64_t event_memory_bytes = 1ull << 30;  // that an agent holds of other agents' events
+  int event_copies = 1;                           // holders that must have an event before it is stable
   std::uint64_t log_ready_bytes = 0;   // per rank, of memory: mapped and touched before its first call
   std::string log_directory;
   std::vector<wire::CollectiveRule> collective_rules;  // given by the user
   std::vector<Injection> injections;
 
-  int agent_count() const { return node_count + spare_count; }
+  int agent_count() const { return node_count + spare_count + event_logger_count; }
+  bool is_event_logger(int agent) const { return agent >= node_count + spare_count; }
   bool recovers() const { return protocol != wire::Protocol::none && sender_log; }
   bool keeps_events() const { return protocol != wire::Protocol::none && log_level == wire::LogLevel::node; }
   const char* protocol_name() const {

@@ -11,7 +11,9 @@ Job make_job() {
   job.programs.push_back({3, "/bin/b", {"b"}, {}, "/"});
   job.node_count = 2;
   job.spare_count = 1;
-  job.nodes = {{"one"}, {"two"}, {"three"}};
+  job.event_logger_count = 1;
+  job.event_copies = 2;
+  job.nodes = {{"one"}, {"two"}, {"three"}, {"four"}};
   job.node_of_rank = {0, 1, 0, 1, 0};
   job.bind_to = BindTo::socket;
   job.report_bindings = true;
@@ -31,7 +33,11 @@ TEST(Job, TheMapTravels) {
   ASSERT_TRUE(decode(encoded(make_job()), job));
   EXPECT_EQ(job.node_of_rank, make_job().node_of_rank);
   EXPECT_EQ(job.node_count, 2);
-  EXPECT_EQ(job.nodes.size(), 3u);
+  EXPECT_EQ(job.nodes.size(), 4u);
+  EXPECT_EQ(job.event_logger_count, 1);
+  EXPECT_EQ(job.event_copies, 2);
+  EXPECT_FALSE(job.is_event_logger(2));
+  EXPECT_TRUE(job.is_event_logger(3));
   EXPECT_EQ(job.node_name(1), "two");
   EXPECT_EQ(job.bind_to, BindTo::socket);
   EXPECT_TRUE(job.report_bindings);
@@ -59,9 +65,17 @@ TEST(Job, DamagedBytesAreRefused) {
     job.node_of_rank[3] = node;
     EXPECT_FALSE(decode(encoded(job), out));
   }
+  for (int copies : {0, -1, event_copies_max + 1}) {
+    Job job = make_job(), out;
+    job.event_copies = copies;
+    EXPECT_FALSE(decode(encoded(job), out));
+  }
   for (int spares : {0, 2, -1}) {
     Job job = make_job(), out;
     job.spare_count = spares;
+    EXPECT_FALSE(decode(encoded(job), out));
+    job = make_job();
+    job.event_logger_count = spares;
     EXPECT_FALSE(decode(encoded(job), out));
   }
 }

@@ -41,7 +41,8 @@ NodeNeeds needs_at_start(const Job& job, int agent) {
   for (int node = 0; node < job.node_count; ++node) {
     if (node == agent || agent >= job.node_count) ranks = std::max(ranks, job.local_size(node));
   }
-  NodeNeeds out = needs_of(job, ranks);
+  // An event logger has no logs, but a board.
+  NodeNeeds out = job.is_event_logger(agent) ? NodeNeeds{.segment_bytes = segment::control_bytes(job.rank_count())} : needs_of(job, ranks);
   out.open_files += files_of_agent + static_cast<std::uint64_t>(job.rank_count());
   return out;
 }

@@ -17,7 +17,7 @@ struct NodeNeeds {
   std::uint64_t open_files = 0;     // of the agent
 };
 
-// For the first ranks of that agent; for a spare one: those of the largest node. Pure.
+// For the first ranks of that agent; for a spare one: those of the largest node; for an event logger: none. Pure.
 NodeNeeds needs_at_start(const Job& job, int agent);
 // For so many more. Pure.
 NodeNeeds needs_of(const Job& job, int ranks);

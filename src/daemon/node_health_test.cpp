@@ -22,6 +22,16 @@ Job job_of(int nodes, int ranks, int spares) {
   return job;
 }
 
+TEST(NodeHealth, AnEventLoggerNeedsNoLogs) {
+  Job job = job_of(3, 10, 1);
+  job.event_logger_count = 1;
+  EXPECT_EQ(needs_at_start(job, 3).ranks, 8);
+  EXPECT_EQ(needs_at_start(job, 4).ranks, 0);
+  EXPECT_EQ(needs_at_start(job, 4).memory_bytes, 0u);
+  EXPECT_EQ(needs_at_start(job, 4).log_directory, "");
+  EXPECT_GT(needs_at_start(job, 4).segment_bytes, 0u);
+}
+
 TEST(NodeHealth, ASpareNodeMustBeFitForAnyOther) {
   const Job job = job_of(3, 10, 1);
   EXPECT_EQ(needs_at_start(job, 0).ranks, 8);

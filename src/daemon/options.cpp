@@ -21,7 +21,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr int spares_max = 256;
+constexpr int spares_max = 256, event_loggers_max = 256;
 constexpr int restarts_by_default = 20;
 constexpr std::uint64_t eager_bytes_min = 1 << 10, eager_bytes_max = 64 << 20;
 
@@ -37,7 +37,7 @@ struct Whole {
   std::string protocol = "pessimist", level, on_divergence = "end", large_messages = "auto", record_libc = "yes";
   std::string log_memory, log_disk, log_ready = "32M", log_directory, eager_limit;
   std::optional<int> restarts;
-  int spares = 0;
+  int spares = 0, event_loggers = 0, event_copies = 1;
   TreeWords tree;
   std::string event_memory = "1G";
   std::optional<std::string> on_node_loss;
@@ -80,6 +80,9 @@ void declare_whole(CLI::App& app, Whole& whole) {
   declare(app, whole.placement);
   app.add_option("--protocol", whole.protocol, "none, pessimist (default) or optimist: what survives the death of a rank, and whether messages wait for that");
   app.add_option("--spares", whole.spares, "so many more nodes without ranks, which take over those of a node that is lost");
+  app.add_option("--event-loggers", whole.event_loggers,
+                 "so many more nodes without ranks, which hold the others' determinants and do nothing else (default: nodes hold each other's)");
+  app.add_option("--event-copies", whole.event_copies, "so many other nodes have a determinant before it counts as kept (default 1)");
   app.add_option("--on-node-loss", whole.on_node_loss,
                  "spread (default): the ranks of a lost node start again on a spare one, or spread over the others; spare: only on a spare one; end");
   declare(app, whole.tree);
@@ -261,17 +264,36 @@ std::expected<void, UsageError> fill_background(const Whole& whole, bool placed,
   return {};
 }
 
+std::expected<void, UsageError> fill_copies(const Whole& whole, Job& job) {
+  job.event_copies = whole.event_copies;
+  if (job.event_copies < 1 || job.event_copies > event_copies_max) {
+    return usage(fmt::format("--event-copies {}: 1 to {}", whole.event_copies, event_copies_max));
+  }
+  if (job.event_copies == 1) return {};
+  if (!job.keeps_events()) return usage("--event-copies: needs several nodes, --log-level node and a protocol that logs");
+  if (job.event_copies > job.agent_count() - 1) {
+    return usage(fmt::format("--event-copies {}: needs {} nodes beside the one that they are of, and there are {} in all (--nodes, --spares, "
+                             "--event-loggers)", job.event_copies, job.event_copies, job.agent_count()));
+  }
+  return {};
+}
+
 std::expected<void, UsageError> fill_nodes(const Whole& whole, Job& job) {
   job.spare_count = whole.spares;
+  job.event_logger_count = whole.event_loggers;
   const bool several = job.agent_count() > 1;
   if (whole.level == "disk") return usage("--log-level disk is not supported yet: process or node");
   if (!whole.level.empty() && whole.level != "process" && whole.level != "node") {
     return usage(fmt::format("--log-level {}: process or node", whole.level));
   }
-  if (whole.level == "node" && !several) return usage("--log-level node: needs a second node (--nodes, --spares) to hold what must survive the first");
+  if (whole.level == "node" && !several) return usage("--log-level node: needs a second node (--nodes, --spares, --event-loggers) to hold what must survive the first");
   if (whole.level == "process" && whole.spares > 0) {
     return usage("--spares: at --log-level process nothing outlives a node; leave the level out, or say node");
   }
+  if (whole.event_loggers > 0 && whole.level == "process") {
+    return usage("--event-loggers: at --log-level process determinants stay on their node; leave the level out, or say node");
+  }
+  if (whole.event_loggers > 0 && job.protocol == wire::Protocol::none) return usage("--event-loggers: protocol none has no determinants");
   job.log_level = several && whole.level != "process" ? wire::LogLevel::node : wire::LogLevel::process;
   if (const std::string on_loss = whole.on_node_loss.value_or("spread"); on_loss != "spread" && on_loss != "spare" && on_loss != "end") {
     return usage(fmt::format("--on-node-loss {}: spread, spare or end", on_loss));
@@ -279,7 +301,7 @@ std::expected<void, UsageError> fill_nodes(const Whole& whole, Job& job) {
   Result<std::uint64_t> memory = parse_size(whole.event_memory);
   if (!memory) return usage(fmt::format("--event-memory: {}", memory.error().text));
   job.event_memory_bytes = *memory;
-  return {};
+  return fill_copies(whole, job);
 }
 
 // Without the sender log nothing is recovered: whoever asks for recovery too has misunderstood one of the two.
@@ -419,8 +441,12 @@ std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words&
     out.job.programs.push_back(std::move(*made));
   }
   if (whole.spares < 0 || whole.spares > spares_max) return usage(fmt::format("--spares {}: 0 to {}", whole.spares, spares_max));
-  Result<> applied = placed ? apply(whole.placement, *placed, whole.spares, out)
-                            : apply(whole.placement, environment, directory, whole.spares, out, whole.ignored_flags);
+  if (whole.event_loggers < 0 || whole.event_loggers > event_loggers_max) {
+    return usage(fmt::format("--event-loggers {}: 0 to {}", whole.event_loggers, event_loggers_max));
+  }
+  const WithoutRanks without{whole.spares, whole.event_loggers};
+  Result<> applied = placed ? apply(whole.placement, *placed, without, out)
+                            : apply(whole.placement, environment, directory, without, out, whole.ignored_flags);
   if (!applied) return usage(applied.error().text);
   if (auto filled = fill_job(whole, environment, out.job); !filled) return std::unexpected(filled.error());
   if (auto filled = fill_background(whole, placed.has_value(), out); !filled) return std::unexpected(filled.error());

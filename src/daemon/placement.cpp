@@ -74,15 +74,21 @@ void add_rest(Counts& counts, int rank_count) {
   for (int i = 0; i < rest; ++i) ++counts[static_cast<std::size_t>(i) % counts.size()];
 }
 
+std::string plural(std::int64_t count, std::string_view what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
+
+std::string too_few(std::size_t hosts, WithoutRanks without) {
+  std::string wanted = "ranks";
+  if (without.spares > 0) wanted += fmt::format("{} {}", without.event_loggers > 0 ? "," : " and", plural(without.spares, "spare node"));
+  if (without.event_loggers > 0) wanted += fmt::format(" and {}", plural(without.event_loggers, "event logger"));
+  return fmt::format("{} {} not enough for {}", plural(static_cast<std::int64_t>(hosts), "host"), hosts == 1 ? "is" : "are", wanted);
+}
+
 }  // namespace
 
-Result<Placement> place(std::vector<Host> hosts, int rank_count, MapBy map_by, bool oversubscribe, int spares) {
-  if (std::ssize(hosts) <= spares) {
-    return fail(fmt::format("{} host{} {} not enough for ranks and {} spare node{}", hosts.size(), hosts.size() == 1 ? "" : "s",
-                            hosts.size() == 1 ? "is" : "are", spares, spares == 1 ? "" : "s"));
-  }
+Result<Placement> place(std::vector<Host> hosts, int rank_count, MapBy map_by, bool oversubscribe, WithoutRanks without) {
+  if (std::ssize(hosts) <= without.count()) return fail(too_few(hosts.size(), without));
   const std::vector<Host> all = hosts;
-  hosts.resize(hosts.size() - static_cast<std::size_t>(spares));
+  hosts.resize(hosts.size() - static_cast<std::size_t>(without.count()));
   const Counts slots = slots_of(hosts, rank_count, map_by);
   Counts room = slots;
   if (map_by.kind == MapBy::Kind::per_node) {
@@ -121,7 +127,7 @@ Result<Placement> place(std::vector<Host> hosts, int rank_count, MapBy map_by, b
   }
   // Every host takes one rank before any is full, or the ones before it are: those without ranks come last.
   if (!unlimited) out.node_count = *std::ranges::max_element(out.node_of_rank) + 1;
-  out.hosts.resize(static_cast<std::size_t>(out.node_count + spares));
+  out.hosts.resize(static_cast<std::size_t>(out.node_count + without.count()));
   return out;
 }
 

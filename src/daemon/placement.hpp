@@ -25,14 +25,20 @@ struct MapBy {
   int count = 0;
 };
 
+// Hosts that are kept free of ranks: those behind the ones with ranks, in this order.
+struct WithoutRanks {
+  int spares = 0, event_loggers = 0;
+  int count() const { return spares + event_loggers; }
+};
+
 struct Placement {
   std::vector<Host> hosts;  // by number of agent
-  int node_count = 0;       // with ranks: the first ones; the others are spare
+  int node_count = 0;       // with ranks: the first ones; then the spare ones, then the event loggers
   std::vector<std::int32_t> node_of_rank;
 };
 
 // Hosts of unlimited slots share the ranks out evenly, and all of them count as nodes. `oversubscribe`: more ranks than slots are
-// dealt out in turn once all slots are taken. `spares`: so many hosts are kept free, those behind the ones with ranks.
-Result<Placement> place(std::vector<Host> hosts, int rank_count, MapBy map_by, bool oversubscribe, int spares = 0);
+// dealt out in turn once all slots are taken.
+Result<Placement> place(std::vector<Host> hosts, int rank_count, MapBy map_by, bool oversubscribe, WithoutRanks without = {});
 
 }  // namespace hf::daemon

@@ -47,11 +47,11 @@ Result<Kind> kind_of(const PlacementOptions& options, bool hosts_named, bool in_
   return in_allocation ? Kind::slurm : hosts_named ? Kind::ssh : Kind::local;
 }
 
-std::vector<Host> local_nodes(int count, int spares) {
+std::vector<Host> local_nodes(int count, WithoutRanks without) {
   char name[256] = "";
   ::gethostname(name, sizeof name - 1);
   std::vector<Host> out;
-  for (int i = 0; i < count + spares; ++i) {
+  for (int i = 0; i < count + without.count(); ++i) {
     out.push_back({count == 1 && i == 0 ? name : fmt::format("{}-node{}", name, i), slots_unlimited});
   }
   return out;
@@ -112,8 +112,8 @@ void declare(CLI::App& app, PlacementOptions& options) {
   app.add_option("--head-address", options.head_address, "address of this machine for the hosts (default: found out)");
 }
 
-Result<> apply(const PlacementOptions& options, const Words& environment, const std::string& directory, int spares, RunOptions& out,
-               Words& ignored) {
+Result<> apply(const PlacementOptions& options, const Words& environment, const std::string& directory, WithoutRanks without,
+               RunOptions& out, Words& ignored) {
   const int nodes = options.nodes.value_or(1);
   if (nodes < 1 || nodes > nodes_max) return fail(fmt::format("--nodes {}: 1 to {}", nodes, nodes_max));
   const bool named = !options.hosts.empty() || !options.hostfile.empty();
@@ -121,14 +121,14 @@ Result<> apply(const PlacementOptions& options, const Words& environment, const 
   if (!kind) return std::unexpected(kind.error());
   Result<std::vector<Host>> hosts = named                   ? hosts_given(options, directory)
                                     : *kind == Kind::slurm ? hosts_of_slurm_allocation(environment)
-                                                           : local_nodes(nodes, spares);
+                                                           : local_nodes(nodes, without);
   if (!hosts) return std::unexpected(hosts.error());
   if (std::ssize(*hosts) > hosts_max) return fail(fmt::format("{} hosts: at most {} are supported", hosts->size(), hosts_max));
   bool oversubscribe = options.oversubscribe;
   const bool one_machine = !named && *kind == Kind::local && !options.nodes;
   Result<MapBy> map_by = map_by_of(options, one_machine, oversubscribe, ignored);
   if (!map_by) return std::unexpected(map_by.error());
-  Result<Placement> placed = place(std::move(*hosts), out.job.rank_count(), *map_by, oversubscribe, spares);
+  Result<Placement> placed = place(std::move(*hosts), out.job.rank_count(), *map_by, oversubscribe, without);
   if (!placed) return std::unexpected(placed.error());
   take(*placed, out);
   out.launch.kind = *kind;
@@ -139,8 +139,9 @@ Result<> apply(const PlacementOptions& options, const Words& environment, const 
   return bind(options, oversubscribe, out.job);
 }
 
-Result<> apply(const PlacementOptions& options, const Placement& placed, int spares, RunOptions& out) {
-  if (spares > 0) return fail("--spares: a step of srun has no nodes without tasks");
+Result<> apply(const PlacementOptions& options, const Placement& placed, WithoutRanks without, RunOptions& out) {
+  if (without.event_loggers > 0) return fail("--event-loggers: a step of srun has no nodes without tasks");
+  if (without.spares > 0) return fail("--spares: a step of srun has no nodes without tasks");
   if (options.nodes || options.per_node || !options.hosts.empty() || !options.hostfile.empty() || !options.map_by.empty() ||
       options.launcher != "auto") {
     return fail("srun has placed the ranks: options that place them are for holdfast run");

@@ -25,13 +25,14 @@ struct PlacementOptions {
 
 void declare(CLI::App& app, PlacementOptions& options);
 
-// Fills in the job's map, and how and where agents are started: one for each node, and `spares` more behind them.
+// Fills in the job's map, and how and where agents are started: one for each node, and more behind them
+// `without` ranks.
 // `out.job.programs` is known. Options that mean nothing here are added to `ignored`.
-Result<> apply(const PlacementOptions& options, const std::vector<std::string>& environment, const std::string& directory, int spares,
-               RunOptions& out, std::vector<std::string>& ignored);
+Result<> apply(const PlacementOptions& options, const std::vector<std::string>& environment, const std::string& directory,
+               WithoutRanks without, RunOptions& out, std::vector<std::string>& ignored);
 
 // The same for ranks that are placed already, by srun.
-Result<> apply(const PlacementOptions& options, const Placement& placed, int spares, RunOptions& out);
+Result<> apply(const PlacementOptions& options, const Placement& placed, WithoutRanks without, RunOptions& out);
 
 // Variables that Slurm sets for one task: they would be wrong for all others.
 bool is_of_one_task(std::string_view entry);

@@ -18,8 +18,8 @@ std::vector<Host> unlimited(int count) {
   return std::vector<Host>(static_cast<std::size_t>(count), Host{"here", slots_unlimited});
 }
 
-std::string map(const std::vector<Host>& hosts, int ranks, MapBy by, bool oversubscribe = false, int spares = 0) {
-  auto placed = place(hosts, ranks, by, oversubscribe, spares);
+std::string map(const std::vector<Host>& hosts, int ranks, MapBy by, bool oversubscribe = false, WithoutRanks without = {}) {
+  auto placed = place(hosts, ranks, by, oversubscribe, without);
   if (!placed) return placed.error().text;
   return fmt::format("{} of {}: {}", placed->node_count, placed->hosts.size(), fmt::join(placed->node_of_rank, " "));
 }
@@ -64,13 +64,22 @@ TEST(Placement, HostsWithoutRanksAreNoNodes) {
 
 TEST(Placement, SparesAreTheHostsBehindThoseWithRanks) {
   const std::vector<Host> three = {{"a", 2}, {"b", 2}, {"c", 2}};
-  EXPECT_EQ(map(three, 2, by_slot, false, 1), "1 of 2: 0 0");
-  EXPECT_EQ(place(three, 2, by_slot, false, 1)->hosts.back().name, "b");
-  EXPECT_EQ(map(three, 4, by_node, false, 1), "2 of 3: 0 1 0 1");
-  EXPECT_EQ(map(three, 5, by_slot, false, 1),
+  EXPECT_EQ(map(three, 2, by_slot, false, {1}), "1 of 2: 0 0");
+  EXPECT_EQ(place(three, 2, by_slot, false, {1})->hosts.back().name, "b");
+  EXPECT_EQ(map(three, 4, by_node, false, {1}), "2 of 3: 0 1 0 1");
+  EXPECT_EQ(map(three, 5, by_slot, false, {1}),
             "5 ranks, but only 4 slots (a 2, b 2): give a host more, as in a:3, or let ranks share cores with --oversubscribe");
-  EXPECT_EQ(map(three, 1, by_slot, false, 3), "3 hosts are not enough for ranks and 3 spare nodes");
-  EXPECT_EQ(map(unlimited(3), 3, by_slot, false, 1), "2 of 3: 0 0 1");
+  EXPECT_EQ(map(three, 1, by_slot, false, {3}), "3 hosts are not enough for ranks and 3 spare nodes");
+  EXPECT_EQ(map(unlimited(3), 3, by_slot, false, {1}), "2 of 3: 0 0 1");
+}
+
+TEST(Placement, EventLoggersAreTheHostsBehindTheSpareOnes) {
+  const std::vector<Host> five = {{"a", 2}, {"b", 2}, {"c", 2}, {"d", 2}, {"e", 2}};
+  EXPECT_EQ(map(five, 4, by_slot, false, {1, 2}), "2 of 5: 0 0 1 1");
+  EXPECT_EQ(map(five, 2, by_slot, false, {0, 2}), "1 of 3: 0 0");
+  EXPECT_EQ(map(unlimited(5), 2, by_slot, false, {1, 2}), "2 of 5: 0 1");
+  EXPECT_EQ(map(five, 1, by_slot, false, {1, 4}), "5 hosts are not enough for ranks, 1 spare node and 4 event loggers");
+  EXPECT_EQ(map({{"a", 2}}, 1, by_slot, false, {0, 1}), "1 host is not enough for ranks and 1 event logger");
 }
 
 }  // namespace

@@ -81,10 +81,13 @@ std::string command(const Json& job) {
 void print_table(const std::vector<Json>& jobs, bool exits) {
   using Row = std::vector<std::string>;
   std::vector<Row> rows = {{"JOB", "STARTED", "STATE", "RANKS", "NODES", "RESTARTS", "OUTPUT", "COMMAND"}};
+  const bool loggers = std::ranges::any_of(jobs, [](const Json& job) { return number_member(job, "event_loggers").value_or(0) > 0; });
+  if (loggers) rows[0].insert(rows[0].begin() + 5, "LOGGERS");
   if (exits) rows[0].insert(rows[0].begin() + 3, "EXIT");
   for (const Json& job : jobs) {
     Row row = {text_member(job, "job").value_or("-"), started(job), text_member(job, "state").value_or("-"), number(job, "ranks"),
                number(job, "nodes"), number(job, "restarts"), text_member(job, "output").value_or("-"), command(job)};
+    if (loggers) row.insert(row.begin() + 5, number(job, "event_loggers"));
     if (exits) row.insert(row.begin() + 3, number(job, "exit_code"));
     rows.push_back(std::move(row));
   }

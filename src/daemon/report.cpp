@@ -38,7 +38,8 @@ Json counters_json(const segment::Counters& c) {
           {"messages_logged", c.messages_logged},     {"bytes_logged", c.bytes_logged},
           {"messages_received", c.messages_received}, {"bytes_received", c.bytes_received},
           {"bytes_unprotected", c.bytes_unprotected}, {"determinants", c.determinants},
-          {"messages_replayed", c.messages_replayed}, {"sends_suppressed", c.sends_suppressed}};
+          {"messages_replayed", c.messages_replayed}, {"sends_suppressed", c.sends_suppressed},
+          {"dependency_frames", c.dependency_frames}, {"dependency_bytes", c.dependency_bytes}};
 }
 
 class Trace {
@@ -78,12 +79,13 @@ Json programs_json(const Job& job) {
   return out;
 }
 
-Json lost_nodes_json(const Timeline& timeline) {
+Json lost_nodes_json(const Timeline& timeline, const Job& job) {
   Json out = Json::array();
   for (const LostNode& lost : timeline.lost_nodes()) {
     out.push_back({{"node", lost.node},
                    {"time_s", seconds(lost.time_ns - timeline.start().value)},
                    {"why", lost.why},
+                   {"event_logger", job.is_event_logger(lost.node)},
                    {"ranks", lost.ranks},
                    {"moved_to", lost.moved_to}});
   }
@@ -204,6 +206,8 @@ std::string report_json(const Timeline& timeline, const Job& job, const TreeSett
               {"rank_count", job.rank_count()},
               {"node_count", job.node_count},
               {"spare_count", job.spare_count},
+              {"event_logger_count", job.event_logger_count},
+              {"event_copies", job.event_copies},
               {"failure_detection", detection_json(tree)},
               {"exit_code", timeline.exit_code()},
               {"duration_s", seconds(timeline.end().value - timeline.start().value)},
@@ -211,7 +215,7 @@ std::string report_json(const Timeline& timeline, const Job& job, const TreeSett
               {"restarts", restarts},
               {"totals", counters_json(all)},
               {"failures", failures},
-              {"lost_nodes", lost_nodes_json(timeline)},
+              {"lost_nodes", lost_nodes_json(timeline, job)},
               {"lost_heads", timeline.lost_heads()},
               {"rolled_back", rolled_back_json(timeline)},
               {"ranks", ranks},

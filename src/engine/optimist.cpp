@@ -108,6 +108,8 @@ void EngineImpl::send_dependencies(Peer& to, std::span<const Dependency> list) {
   const bool nothing_waits = has_offered_all(to);
   segment::Record record = log_->append(stream, header, [&](std::uint64_t offset, MutableBytes out) { fill_from(source, offset, out); });
   log_->publish(stream);
+  ++counters().dependency_frames;
+  counters().dependency_bytes += bytes.size();
   if (!nothing_waits || !ensure_open(to)) return;
   if (!to.local) return carry_dependencies(record, bytes);
   if (offer_record(to, record, &source)) to.out.sent = log_->appended(stream);

@@ -26,6 +26,7 @@ struct Counters {
   std::uint64_t determinants;                         // appended to its event log
   std::uint64_t messages_replayed;                    // receives served from logs
   std::uint64_t sends_suppressed;                     // replayed sends found in a predecessor's log
+  std::uint64_t dependency_frames, dependency_bytes;  // optimist: sent before messages, headers not counted
 };
 
 inline Counters& operator+=(Counters& sum, const Counters& c) {
@@ -39,6 +40,8 @@ inline Counters& operator+=(Counters& sum, const Counters& c) {
   sum.determinants += c.determinants;
   sum.messages_replayed += c.messages_replayed;
   sum.sends_suppressed += c.sends_suppressed;
+  sum.dependency_frames += c.dependency_frames;
+  sum.dependency_bytes += c.dependency_bytes;
   return sum;
 }
 

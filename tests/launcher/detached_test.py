@@ -297,6 +297,16 @@ class Names(Detached):
         self.assertEqual(self.jobs("-a")[job]["exit_code"], 143)
         self.expect_nothing_of_it()
 
+    def test_ps_counts_event_loggers(self):
+        job = self.detach("-n", 2, "--nodes", 2, "--event-loggers", 3, "sleep", 100)
+        self.wait_until(lambda: [job["state"] for job in self.jobs().values()] == ["running"], "start")
+        self.assertEqual(self.jobs()[job]["event_loggers"], 3)
+        head, row = (re.split(" {2,}", line) for line in self.holdfast("ps", code=0).splitlines())
+        self.assertEqual(head, ["JOB", "STARTED", "STATE", "RANKS", "NODES", "LOGGERS", "RESTARTS", "OUTPUT", "COMMAND"])
+        self.assertEqual(row[2:], ["running", "2", "2", "3", "0", "kept", "sleep 100"])
+        self.holdfast("kill", job, code=0)
+        self.expect_nothing_of_it()
+
     def test_kill(self):
         script = "trap '' TERM; echo on; while :; do sleep 0.1; done"
         for words, at_least, at_most in (((), 1.9, 6), (("--now",), 0, 1.5)):

@@ -52,6 +52,14 @@ class Ssh(Case):
                 self.expect(0, *self.on(hosts, "-n", 4, *more, "--inject", "node:1,at=300ms"), PROGRAM, "compute", 1, out=quiet,
                             err=f"node 1 is lost: .*start again on {to}")
 
+    def test_event_loggers(self):
+        """On the hosts behind those with ranks. The one is lost, and then a host with ranks."""
+        quiet = self.run_job("-n", 4, PROGRAM, "compute", 1).stdout.decode()
+        self.expect(0, *self.on("n1:2,n2:2,n3", "-n", 4, "--event-loggers", 1, "--inject", "node:2,at=100ms", "--inject", "node:1,at=600ms"),
+                    PROGRAM, "compute", 1, out=quiet, err="node 1 is lost: .*start again on node 0")
+        self.assertIn("node 2 is lost: its connection ended; it was an event logger, and none is left", self.err)
+        self.expect(2, *self.on("n1:2,n2:2", "-n", 4, "--event-loggers", 1), "true", err="4 ranks, but only 2 slots")
+
     def test_more_ranks_than_slots(self):
         self.expect(2, *self.on("n1:2,n2", "-n", 4), "true", err="4 ranks, but only 3 slots.*--oversubscribe")
         self.assertEqual(len(self.err.splitlines()), 1)

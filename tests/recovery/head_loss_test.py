@@ -55,7 +55,7 @@ class HeadLoss(Detached):
         return self.detach(*words, ORDERS, rounds, microseconds)
 
     def test_a_head(self):
-        for nodes, more in ((1, ()), (2, ()), (2, ("--spares", 1)), (6, ("--fan-out", 2))):
+        for nodes, more in ((1, ()), (2, ()), (2, ("--spares", 1)), (2, ("--event-loggers", 2)), (6, ("--fan-out", 2))):
             with self.subTest(nodes=nodes, more=more):
                 job = self.orders("-n", 6, "--nodes", nodes, *more)
                 self.assertTrue(self.kill_this_head(job))

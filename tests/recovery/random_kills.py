@@ -1,10 +1,11 @@
 """Random kills: the examples, a program of intercommunicators and one of mpi4py, 2 to 8 ranks, 1 or 3 nodes, large messages read
 directly or copied, 0, 1, 2 or 5 SIGKILLs at random times within the run; with --lose-nodes over 4 nodes of which 1 or 2 are lost as
-well, their ranks taken over by spares (under optimist what they determined last is lost with them); with --partitions these are cut off instead, for longer than --node-timeout, after another cut
+well, their ranks taken over by spares (under optimist what they determined last is lost with them), and with --event-loggers some
+or all of those too, at any time (with --event-copies 2 one of them together with a node); with --partitions these are cut off instead, for longer than --node-timeout, after another cut
 that is shorter. Every run must print the same bytes as the undisturbed one.
 
     random_kills.py --build build [--cases 150] [--seed S] [--only I] [--timeout 60] [--minutes M] [--program NAME]
-                    [--log FILE] [--lose-nodes | --partitions] [--protocol optimist]
+                    [--log FILE] [--lose-nodes | --partitions] [--protocol optimist] [--event-loggers N] [--event-copies K]
 
 The seed is fresh and printed; with --seed the same cases are drawn again, with --only I case I alone. Exit code 1 when a
 case failed; the command that repeats it is printed.
@@ -26,7 +27,7 @@ import jobs
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
-Case = collections.namedtuple("Case", "number program ranks nodes kills losses style seed large eager fan_out cut orphans")
+Case = collections.namedtuple("Case", "number program ranks nodes kills losses style seed large eager fan_out cut orphans loggers copies")
 
 APART_S = 0.4  # between two losses of nodes: what one takes to be noticed and mended
 
@@ -49,7 +50,7 @@ def programs(build, times=1):
     return table
 
 
-def draw(number, seed, names, lose_nodes=False, cut=False, orphans=False):
+def draw(number, seed, names, lose_nodes=False, cut=False, orphans=False, loggers=0, copies=1):
     """Case `number` of the seed: a function of both, so that one case can be repeated alone."""
     choose = random.Random(f"{seed}/{number}")
     program = choose.choice(sorted(names))
@@ -58,17 +59,43 @@ def draw(number, seed, names, lose_nodes=False, cut=False, orphans=False):
     losses = choose.choice((1, 2)) if lose_nodes else 0
     return Case(number, program, ranks, nodes, choose.choice((0, 1, 2, 5)), losses, choose.choice(("at", "random")),
                 choose.randrange(1 << 31), choose.choice(("direct", "copied")), choose.choice(("16K", "1M")),
-                choose.choice((2, 32)) if lose_nodes else 32, cut, orphans)
+                choose.choice((2, 32)) if lose_nodes else 32, cut, orphans, loggers, copies)
 
 
 def ways(case):
     """The ways that its large messages take: inside a node, and between nodes; the spare nodes, and how nodes are joined."""
-    return (["--spares", str(case.losses), "--fan-out", str(case.fan_out)] if case.losses else []) + ["--large-messages", case.large, "--eager-limit", case.eager]
+    return (["--spares", str(case.losses), "--fan-out", str(case.fan_out)] if case.losses else []) + \
+        (["--event-loggers", str(case.loggers)] if case.loggers else []) + \
+        (["--event-copies", str(case.copies)] if case.copies > 1 else []) + ["--large-messages", case.large, "--eager-limit", case.eager]
 
 
 def injections(case, span_s):
     """The kills of a case, within the `span_s` seconds that the undisturbed run spends between MPI_Init and its end."""
-    return (partitions if case.cut else losses)(case, span_s) + kills(case, span_s)
+    return (partitions if case.cut else losses)(case, span_s) + lost_loggers(case, span_s) + kills(case, span_s)
+
+
+def lost_loggers(case, span_s):
+    """Any number of the event loggers, or none, at any time, several at once too; but none when a node is lost, or just before: it may be
+    the one that holds its events, and then the job ends, by name."""
+    if not case.loggers:
+        return []
+    choose = random.Random(case.seed + 3)
+    first = case.nodes + case.losses
+    lost = choose.sample(range(first, first + case.loggers), choose.randint(0, case.loggers))
+    together = choose.random() < 0.3
+    times = [choose.uniform(0.0, 0.85 * span_s) for _ in lost]
+    nodes = [t for _, t in node_times(case, span_s)]
+    if case.copies > 1:
+        return [f"node:{choose.randrange(first, first + case.loggers)},at={max(0.0, 1000 * nodes[0] + choose.uniform(-20, 20)):.1f}ms"]
+    return [f"node:{logger},at={1000 * apart(times[0] if together else t, nodes):.1f}ms" for logger, t in zip(lost, times)]
+
+
+def apart(time, others):
+    """The first time from `time` on that is not within APART_S of one of the others."""
+    for other in sorted(others):
+        if abs(time - other) < APART_S:
+            time = other + APART_S
+    return time
 
 
 def partitions(case, span_s):
@@ -89,15 +116,20 @@ def partition(case, away, at, lasting):
     return f"partition:{groups},at={1000 * at:.1f}ms,for={1000 * lasting:.1f}ms"
 
 
-def losses(case, span_s):
-    """Lost nodes: not so near each other that one could hold what the other has just lost (docs/node-loss.md). The second may be the
-    spare that took the first one's ranks."""
+def node_times(case, span_s):
+    """(node, time) of the lost nodes: not so near each other that one could hold what the other has just lost (docs/node-loss.md). The
+    second may be the spare that took the first one's ranks."""
     choose = random.Random(case.seed + 1)
     first = choose.uniform(0.0, (0.85 if case.losses == 1 else 0.5) * span_s)
     times = [first, first + APART_S + choose.uniform(0.0, 0.3 * span_s)]
     nodes = [choose.randrange(case.nodes)]
     nodes.append(choose.choice([n for n in range(case.nodes + 1) if n != nodes[0]]))
-    lost = list(zip(nodes, times))[:case.losses]
+    return list(zip(nodes, times))[:case.losses]
+
+
+def losses(case, span_s):
+    """Under optimist what the node determined last is lost with it."""
+    lost, choose = node_times(case, span_s), random.Random(case.seed + 4)
     alone = [f"unshared:node={node},at={max(0.0, 1000 * t - choose.uniform(1, 60)):.1f}ms,for=5s"
              for node, t in lost] if case.orphans else []
     return alone + [f"node:{node},at={1000 * t:.1f}ms" for node, t in lost]
@@ -137,7 +169,7 @@ class Suite:
 
     def reference(self, case):
         """The undisturbed run of the same program, ranks and nodes."""
-        key = (case.program, case.ranks, case.nodes, case.losses, case.large, case.eager)
+        key = (case.program, case.ranks, case.nodes, case.losses, case.large, case.eager, case.loggers, case.copies)
         if key not in self.references:
             outcome = jobs.run(self.build, case.ranks, self.programs[case.program], nodes=case.nodes,
                                options=self.words(case), timeout_s=self.options.timeout)
@@ -158,7 +190,7 @@ class Suite:
                            timeout_s=self.options.timeout)
         self.kills_asked += case.kills
         self.kills_done += outcome.kills
-        self.losses_asked += case.losses
+        self.losses_asked += case.losses + len(lost_loggers(case, span_s))
         self.losses_done += outcome.stderr.count(" is lost: ")
         self.rolled_back += len(outcome.report.get("rolled_back", []))
         problem = jobs.complaint(outcome, reference.stdout)
@@ -171,6 +203,8 @@ class Suite:
         again = f"{sys.executable} {os.path.relpath(__file__)} --build {self.options.build} --seed {self.options.seed} --only {case.number}"
         again += f" --program {self.options.program}" if self.options.program else ""
         again += f" --protocol {self.options.protocol}" if self.options.protocol != "pessimist" else ""
+        again += f" --event-loggers {self.options.event_loggers}" if self.options.event_loggers else ""
+        again += f" --event-copies {self.options.event_copies}" if self.options.event_copies > 1 else ""
         again += " --lose-nodes" if self.options.lose_nodes else " --partitions" if self.options.partitions else ""
         self.say(f"FAILED case {case.number}: {case.program}, {case.ranks} ranks, {case.nodes} node(s), {case.kills} kill(s), {case.losses} lost node(s): {problem}")
         self.say(f"  repeat:  {again}")
@@ -209,7 +243,8 @@ class Suite:
         numbers = [self.options.only] if self.options.only is not None else range(self.options.cases)
         for number in numbers:
             self.run_case(draw(number, self.options.seed, self.programs, self.options.lose_nodes or self.options.partitions,
-                               self.options.partitions, self.options.protocol == "optimist"))
+                               self.options.partitions, self.options.protocol == "optimist", self.options.event_loggers,
+                               self.options.event_copies))
             self.finished += 1
             now = time.monotonic()
             if now - last > (10 if not self.options.log else 60):
@@ -247,6 +282,8 @@ def main():
     parser.add_argument("--lose-nodes", action="store_true", help="4 nodes, of which 1 or 2 are lost")
     parser.add_argument("--partitions", action="store_true", help="4 nodes, of which 1 or 2 are cut off for longer than --node-timeout")
     parser.add_argument("--protocol", choices=("pessimist", "optimist"), default="pessimist")
+    parser.add_argument("--event-loggers", type=int, default=0, help="so many, of which any number is lost")
+    parser.add_argument("--event-copies", type=int, default=1, help="2: one event logger is lost together with a node")
     options = parser.parse_args()
     if options.seed is None:
         options.seed = secrets.randbelow(1 << 31)

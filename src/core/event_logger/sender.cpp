@@ -20,7 +20,7 @@ void Sender::add(Rank rank, Term term, const Extent& promised) {
 void Sender::on_published(Rank rank, const Extent& extent) {
   PerRank& r = ranks_.at(rank);
   raise(r.published, extent);
-  if (alone_) raise(r.promised, r.published);
+  if (alone_ && promises_) raise(r.promised, r.published);
 }
 
 void Sender::roll_back(Rank rank, Term term, std::uint64_t cut) {
@@ -33,9 +33,11 @@ void Sender::roll_back(Rank rank, Term term, std::uint64_t cut) {
   r.carried.end = std::min(r.carried.end, cut);
   r.sent = r.stable = {};
   r.asked = r.known = false;
-  if (alone_) raise(r.promised, r.published);
+  if (alone_ && promises_) raise(r.promised, r.published);
   told_held_ = false;
 }
+
+void Sender::promise(Rank rank, const Extent& extent) { raise(ranks_.at(rank).promised, extent); }
 
 void Sender::on_connected(Generation generation) {
   on_disconnected();
@@ -64,7 +66,9 @@ void Sender::on_carried(Rank rank, const Extent& extent) {
 void Sender::on_no_holder() {
   on_disconnected();
   alone_ = true;
-  for (auto& [rank, r] : ranks_) raise(r.promised, r.published);
+  for (auto& [rank, r] : ranks_) {
+    if (promises_) raise(r.promised, r.published);
+  }
 }
 
 bool Sender::poll_append(Append& append) {
@@ -106,7 +110,7 @@ bool Sender::on_stable(Rank rank, Term term, const Extent& extent) {
     in_flight_ -= extent.end - r.stable.end;
     r.stable = extent;
   }
-  raise(r.promised, r.stable);
+  if (promises_) raise(r.promised, r.stable);
   return true;
 }
 

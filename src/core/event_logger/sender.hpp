@@ -12,8 +12,9 @@ namespace hf::core::event_logger {
 
 class Sender {
  public:
-  // `in_flight_max`: bytes sent and not answered yet, all ranks together.
-  explicit Sender(std::uint64_t in_flight_max) : in_flight_max_(in_flight_max) {}
+  // `in_flight_max`: bytes sent and not answered yet, all ranks together. `promises`: what this holder answers is stable; false: promise()
+  // says what is (copies.hpp).
+  explicit Sender(std::uint64_t in_flight_max, bool promises = true) : promises_(promises), in_flight_max_(in_flight_max) {}
 
   // How far a rank's events go: bytes of its stream, and its last test that found nothing.
   struct Extent {
@@ -45,6 +46,11 @@ class Sender {
   // False: this was not asked, or is more than was sent. Of a term before roll_back(): it says nothing.
   bool on_stable(Rank rank, Term term, const Extent& extent);
 
+  void promise(Rank rank, const Extent& extent);
+  const Extent& at_holder(Rank rank) const { return ranks_.at(rank).stable; }  // the present one, as far as it has answered
+  const Extent& published(Rank rank) const { return ranks_.at(rank).published; }
+  bool alone() const { return alone_; }
+
   // Never goes back but by roll_back(): what a rank was once told stays true for its gate.
   const Extent& stable(Rank rank) const { return ranks_.at(rank).promised; }
   // True once for each connection: its holder has all that was ever told to be stable, or was carried to an earlier one.
@@ -62,6 +68,7 @@ class Sender {
   static constexpr std::uint64_t append_bytes_max = 256 << 10;
   bool is_held() const;
 
+  bool promises_;
   std::uint64_t in_flight_max_, in_flight_ = 0;
   std::map<Rank, PerRank> ranks_;
   bool connected_ = false, alone_ = false;

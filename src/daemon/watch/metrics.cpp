@@ -81,6 +81,9 @@ constexpr RankMetric rank_metrics[] = {
     {"holdfast_rank_messages_replayed_total", "Messages received out of logs.", MetricType::Counter, total<&Counters::messages_replayed>},
     {"holdfast_rank_sends_suppressed_total", "Sends of a replay that were in the log already.", MetricType::Counter,
      total<&Counters::sends_suppressed>},
+    {"holdfast_rank_dependency_frames_total", "Frames before messages that tell what these depend on (optimist).", MetricType::Counter,
+     total<&Counters::dependency_frames>},
+    {"holdfast_rank_dependency_bytes_total", "Bytes of these, without headers.", MetricType::Counter, total<&Counters::dependency_bytes>},
     {"holdfast_rank_log_memory_bytes", "Memory that the rank's logs take.", MetricType::Gauge,
      [](const RankRow& r) { return static_cast<double>(r.log_memory_bytes); }},
     {"holdfast_rank_log_disk_bytes", "Disk that the rank's logs take.", MetricType::Gauge,
@@ -99,7 +102,9 @@ void put_job(Text& text, const JobWatch& watch, const JobFacts& facts) {
   }
   text.begin("holdfast_node_up", "1 while the node lives, 0 once it is lost.", MetricType::Gauge);
   for (std::size_t node = 0; node < facts.node_lives.size(); ++node) {
-    text.add({{"node", fmt::to_string(node)}, {"spare", facts.node_spare[node] ? "true" : "false"}}, facts.node_lives[node] ? 1 : 0);
+    text.add({{"node", fmt::to_string(node)}, {"spare", facts.node_roles[node] == NodeRole::spare ? "true" : "false"},
+              {"event_logger", facts.node_roles[node] == NodeRole::event_logger ? "true" : "false"}},
+             facts.node_lives[node] ? 1 : 0);
   }
 }
 

@@ -10,7 +10,10 @@
 namespace hf::daemon {
 namespace {
 
-JobFacts facts() { return {"pessimist", "node", 1.5e9, {true, false, true}, {false, false, true}}; }
+JobFacts facts() {
+  using enum NodeRole;
+  return {"pessimist", "node", 1.5e9, {true, false, true, true}, {ranks, ranks, spare, event_logger}};
+}
 
 std::string text_of_two_ranks() {
   JobWatch watch({0, 1});
@@ -48,8 +51,9 @@ TEST(Metrics, SayWhatIsKnown) {
   EXPECT_EQ(values.at("holdfast_rank_mpi_calls_total{rank=\"1\"}"), "12");
   EXPECT_EQ(values.at("holdfast_ranks{state=\"waiting\"}"), "1");
   EXPECT_EQ(values.at("holdfast_ranks{state=\"running\"}"), "1");
-  EXPECT_EQ(values.at("holdfast_node_up{node=\"1\",spare=\"false\"}"), "0");
-  EXPECT_EQ(values.at("holdfast_node_up{node=\"2\",spare=\"true\"}"), "1");
+  EXPECT_EQ(values.at("holdfast_node_up{node=\"1\",spare=\"false\",event_logger=\"false\"}"), "0");
+  EXPECT_EQ(values.at("holdfast_node_up{node=\"2\",spare=\"true\",event_logger=\"false\"}"), "1");
+  EXPECT_EQ(values.at("holdfast_node_up{node=\"3\",spare=\"false\",event_logger=\"true\"}"), "1");
   EXPECT_EQ(values.at("holdfast_job_start_time_seconds"), "1500000000");
 }
 
@@ -86,7 +90,7 @@ TEST(Metrics, NamesFollowTheConventions) {
     EXPECT_TRUE(name.find("bytes") == std::string::npos || name.ends_with("_bytes") || name.ends_with("_bytes_total")) << name;
     EXPECT_TRUE(name.find("seconds") == std::string::npos || name.ends_with("_seconds")) << name;
   }
-  EXPECT_EQ(families.size(), 22u);
+  EXPECT_EQ(families.size(), 24u);
 }
 
 }  // namespace

@@ -44,8 +44,11 @@ std::string head_text(const SavedReport& r) {
   for (const SavedReport::Program& program : r.programs) {
     out += fmt::format("{} ({})\n", printable(program.command), plural(program.ranks, "rank"));
   }
-  out += fmt::format("{} on {}{}, protocol {}", plural(r.rank_count, "rank"), plural(r.node_count, "node"),
-                     r.spare_count > 0 ? fmt::format(" ({} spare)", r.spare_count) : "", printable(r.protocol));
+  std::string more;
+  if (r.spare_count > 0) more = fmt::format("{} spare", r.spare_count);
+  if (r.event_logger_count > 0) more += (more.empty() ? "" : ", ") + plural(r.event_logger_count, "event logger");
+  if (!more.empty()) more = " (" + more + ")";
+  out += fmt::format("{} on {}{}, protocol {}", plural(r.rank_count, "rank"), plural(r.node_count, "node"), more, printable(r.protocol));
   if (r.protocol != "none") out += fmt::format(", log level {}", printable(r.log_level));
   out += fmt::format(" (holdfast {})\n", printable(r.version));
   if (r.started_s > 0 && r.started_s < last_year_s) {
@@ -78,7 +81,8 @@ std::string lost_nodes_text(const SavedReport& r, std::size_t rows) {
     const SavedReport::LostNode& lost = r.lost_nodes[i];
     out += fmt::format("{:>11} node {}: {}", at(lost.time_s), lost.node, printable(lost.why));
     const std::string ranks = fmt::format("; rank{} {}", lost.ranks.size() == 1 ? "" : "s", ranges(lost.ranks));
-    if (lost.ranks.empty()) out += "; it had no ranks\n";
+    if (lost.event_logger) out += "; it was an event logger\n";
+    else if (lost.ranks.empty()) out += "; it had no ranks\n";
     else if (lost.moved_to.empty()) out += ranks + " did not start again\n";
     else out += fmt::format("{} started again on node{} {}\n", ranks, lost.moved_to.size() == 1 ? "" : "s", ranges(lost.moved_to));
   }

@@ -106,6 +106,7 @@ void take_failure(Taker& in, SavedReport::Failure& out) {
 }
 
 void take_lost_node(Taker& in, SavedReport::LostNode& out) {
+  in.take("event_logger", out.event_logger);
   in.take("node", out.node, true);
   in.take("time_s", out.time_s, true);
   in.take("why", out.why);
@@ -144,6 +145,7 @@ Result<SavedReport> read_report(std::string_view json) {
   in.take("rank_count", out.rank_count, true);
   in.take("node_count", out.node_count, true);
   in.take("spare_count", out.spare_count);
+  in.take("event_logger_count", out.event_logger_count);
   in.take("exit_code", out.exit_code, true);
   in.take("duration_s", out.duration_s, true);
   in.take("kills", out.kills);

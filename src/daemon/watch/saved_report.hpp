@@ -26,6 +26,7 @@ struct SavedReport {
     double time_s = 0;
     std::string why;
     std::vector<std::uint64_t> ranks, moved_to;
+    bool event_logger = false;
   };
   struct Totals {
     std::uint64_t messages_sent = 0, bytes_sent = 0, messages_logged = 0, bytes_logged = 0, messages_received = 0, bytes_received = 0;
@@ -46,7 +47,7 @@ struct SavedReport {
   std::string version, protocol, log_level;
   double started_s = 0;  // since 1970; 0: the report does not say
   std::vector<Program> programs;
-  std::uint64_t rank_count = 0, node_count = 0, spare_count = 0, kills = 0, restarts = 0;
+  std::uint64_t rank_count = 0, node_count = 0, spare_count = 0, event_logger_count = 0, kills = 0, restarts = 0;
   std::int64_t exit_code = 0;
   double duration_s = 0;
   Totals totals;

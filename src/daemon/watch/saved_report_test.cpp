@@ -14,7 +14,8 @@ std::string made_report() {
   job.programs = {{2, "/bin/a", {"./a", "-x"}, {}, "/"}, {1, "/bin/b", {"./b"}, {}, "/"}};
   job.node_count = 2;
   job.spare_count = 1;
-  job.nodes = {{"alpha"}, {"beta"}, {"gamma"}};
+  job.event_logger_count = 2;
+  job.nodes = {{"alpha"}, {"beta"}, {"gamma"}, {"delta"}, {"epsilon"}};
   job.node_of_rank = {0, 0, 1};
   job.log_level = wire::LogLevel::node;
   job.started_ns = 1'795'344'131'500'000'000;
@@ -32,6 +33,7 @@ std::string made_report() {
   event(EventKind::caught_up, 1, 1, 600, 17, 5);
   event(EventKind::note, 0, 0, 700, 0, 0, bytes_of("odd\x1b[2J"));
   timeline.on_lost_node({.time_ns = 1'800'000'000, .node = 1, .why = "its connection ended", .ranks = {2}, .moved_to = {2}});
+  timeline.on_lost_node({.time_ns = 1'850'000'000, .node = 3, .why = "its connection ended", .ranks = {}, .moved_to = {}});
   event(EventKind::died, 2, 0, 800, 9);
   event(EventKind::unprotect, 2, 0, 900, 0, 0);
   event(EventKind::counters, 0, 0, 900, 0, 0, std::as_bytes(std::span(&counters, 1)));
@@ -41,7 +43,7 @@ std::string made_report() {
 
 constexpr const char* golden = R"(./a -x (2 ranks)
 ./b (1 rank)
-3 ranks on 2 nodes (1 spare), protocol pessimist, log level node (holdfast VERSION)
+3 ranks on 2 nodes (1 spare, 2 event loggers), protocol pessimist, log level node (holdfast VERSION)
 started 2026-11-22 10:42:11 UTC, ended well after 2.345 s with exit code 0
 
 2 deaths of ranks, 1 restart
@@ -49,8 +51,9 @@ started 2026-11-22 10:42:11 UTC, ended well after 2.345 s with exit code 0
     0.500 s     1           0  SIGKILL      17         2.0 ms          5.0 ms         100.0 ms         5
     0.800 s     2           0  SIGKILL       0              -               -                -         0
 
-1 node lost
+2 nodes lost
     0.800 s node 1: its connection ended; rank 2 started again on node 2
+    0.850 s node 3: its connection ended; it was an event logger
 
  rank node host  restarts     sent    bytes received    bytes   logged    bytes   events replayed
     0    0 alpha        0     1002    1.00M        7        0        0        0        3        0  unprotected

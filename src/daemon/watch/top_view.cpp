@@ -64,6 +64,7 @@ Result<TopView> read_top(const Json& answer) {
   out.ranks = number(answer, "ranks");
   out.nodes = number(answer, "nodes");
   out.spare_nodes = number(answer, "spare_nodes");
+  out.event_loggers = number(answer, "event_loggers");
   out.samples = number(answer, "samples");
   out.first = number(answer, "first");
   if (auto lost = answer.find("lost_nodes"); lost != answer.end() && lost->is_array()) {
@@ -83,7 +84,8 @@ Result<TopView> read_top(const Json& answer) {
 
 std::vector<std::string> top_head(const TopView& v) {
   std::string nodes = plural(v.nodes, "node");
-  if (v.spare_nodes > 0) nodes += fmt::format(" and {} spare", v.spare_nodes);
+  if (v.spare_nodes > 0) nodes += fmt::format("{} {} spare", v.event_loggers > 0 ? "," : " and", v.spare_nodes);
+  if (v.event_loggers > 0) nodes += " and " + plural(v.event_loggers, "event logger");
   if (!v.lost_nodes.empty()) nodes += fmt::format(", lost: {}", fmt::join(v.lost_nodes, ", "));
   std::string protocol = v.protocol == "none" ? "protocol none" : fmt::format("protocol {}, log level {}", v.protocol, v.log_level);
   std::string states;

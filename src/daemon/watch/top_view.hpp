@@ -20,7 +20,7 @@ struct TopRow {
 struct TopView {
   std::string job, command, protocol, log_level;
   double time_s = 0;  // since the job was started
-  std::uint64_t ranks = 0, nodes = 0, spare_nodes = 0, samples = 0, first = 0;
+  std::uint64_t ranks = 0, nodes = 0, spare_nodes = 0, event_loggers = 0, samples = 0, first = 0;
   std::vector<std::uint64_t> lost_nodes;
   std::vector<std::pair<std::string, std::uint64_t>> states;  // those in which there are ranks
   TopRow sum;

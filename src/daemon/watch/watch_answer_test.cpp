@@ -98,7 +98,7 @@ TEST(WatchAnswer, BadRequestsAreRefused) {
 
 constexpr const char* golden =
     R"(job bakofu, 12m03s: ./a -x
-4 ranks on 2 nodes and 1 spare, lost: 1; protocol pessimist, log level node
+4 ranks on 2 nodes, 1 spare and 2 event loggers, lost: 1; protocol pessimist, log level node
 ranks: 1 replaying, 1 running, 2 waiting; 1 restart
 all: 1000 messages/s, 97.7KB/s; logs 6.00MB in memory, 0B on disk
  RANK NODE  INC RST SENT/s   B/s RECV/s   B/s   LOG  STATE
@@ -111,7 +111,7 @@ all: 1000 messages/s, 97.7KB/s; logs 6.00MB in memory, 0B on disk
 TEST(TopView, IsATable) {
   Json answer = answer_watch(make_watch(), {0, 100});
   answer.update({{"job", "bakofu"}, {"command", {"./a", "-x"}}, {"protocol", "pessimist"}, {"log_level", "node"}, {"time_s", 723.2},
-                 {"nodes", 2}, {"spare_nodes", 1}, {"lost_nodes", {1}}});
+                 {"nodes", 2}, {"spare_nodes", 1}, {"event_loggers", 2}, {"lost_nodes", {1}}});
   auto view = read_top(sent(answer));
   ASSERT_TRUE(view);
   EXPECT_EQ(view->samples, 2u);

@@ -15,7 +15,10 @@ constexpr std::int64_t watched_periods = 4;  // a client that has not asked for 
 JobFacts facts_of(const Job& job) {
   JobFacts facts{job.protocol_name(), job.log_level == wire::LogLevel::node ? "node" : "process"};
   facts.node_lives.assign(static_cast<std::size_t>(job.agent_count()), true);
-  for (int node = 0; node < job.agent_count(); ++node) facts.node_spare.push_back(node >= job.node_count);
+  for (int node = 0; node < job.agent_count(); ++node) {
+    using enum NodeRole;
+    facts.node_roles.push_back(job.is_event_logger(node) ? event_logger : node >= job.node_count ? spare : ranks);
+  }
   return facts;
 }
 
@@ -70,6 +73,7 @@ Json Watching::answer(const Json& request, Json about) {
   out["time_s"] = static_cast<double>(os::real_time_ns()) / 1e9 - facts_.started_s;
   out["nodes"] = job_.node_count;
   out["spare_nodes"] = job_.spare_count;
+  out["event_loggers"] = job_.event_logger_count;
   out["lost_nodes"] = Json::array();
   for (std::size_t node = 0; node < facts_.node_lives.size(); ++node) {
     if (!facts_.node_lives[node]) out["lost_nodes"].push_back(node);

@@ -1,0 +1,59 @@
+#include "core/event_logger/copies.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace hf::core::event_logger {
+
+Copies::Copies(int count, std::uint64_t in_flight_max) {
+  for (int i = 0; i < count; ++i) senders_.emplace_back(in_flight_max, false);
+}
+
+void Copies::add(Rank rank, Term term, const Extent& promised) {
+  ranks_.insert(rank);
+  for (Sender& sender : senders_) sender.add(rank, term, promised);
+  settle(rank);
+}
+
+void Copies::on_published(Rank rank, const Extent& extent) {
+  for (Sender& sender : senders_) sender.on_published(rank, extent);
+  settle(rank);
+}
+
+void Copies::on_carried(Rank rank, const Extent& extent) {
+  for (Sender& sender : senders_) sender.on_carried(rank, extent);
+}
+
+void Copies::roll_back(Rank rank, Term term, std::uint64_t cut) {
+  for (Sender& sender : senders_) sender.roll_back(rank, term, cut);
+  settle(rank);
+}
+
+void Copies::on_no_holder(int copy) {
+  sender(copy).on_no_holder();
+  for (Rank rank : ranks_) settle(rank);
+}
+
+bool Copies::on_stable(int copy, Rank rank, Term term, const Extent& extent) {
+  if (!sender(copy).on_stable(rank, term, extent)) return false;
+  settle(rank);
+  return true;
+}
+
+// What every holder has, of those that there are.
+void Copies::settle(Rank rank) {
+  std::optional<Extent> least;
+  for (const Sender& sender : senders_) {
+    if (sender.alone()) continue;
+    const Extent& has = sender.at_holder(rank);
+#ifdef HOLDFAST_MUTATE_ONE_COPY_SUFFICES
+    if (least) least = Extent{std::max(least->end, has.end), std::max(least->last_failed, has.last_failed)};
+#else
+    if (least) least = Extent{std::min(least->end, has.end), std::min(least->last_failed, has.last_failed)};
+#endif
+    else least = has;
+  }
+  for (Sender& sender : senders_) sender.promise(rank, least.value_or(senders_.front().published(rank)));
+}
+
+}  // namespace hf::core::event_logger

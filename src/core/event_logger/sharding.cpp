@@ -1,0 +1,54 @@
+#include "core/event_logger/sharding.hpp"
+
+#include <tuple>
+
+namespace hf::core::event_logger {
+namespace {
+
+// The smallest of those that `may` lets pass, by (same machine, `weight`, distance behind `agent`).
+template <class May, class Weight>
+int least(std::span<const HolderCandidate> agents, int agent, May may, Weight weight) {
+  const int n = static_cast<int>(agents.size());
+  const int machine = agents[static_cast<std::size_t>(agent)].machine;
+  int best = -1;
+  std::tuple<bool, std::uint64_t> best_merit;
+  for (int step = 1; step < n; ++step) {
+    const int other = (agent + step) % n;
+    const HolderCandidate& candidate = agents[static_cast<std::size_t>(other)];
+    if (!candidate.usable || !may(other, candidate)) continue;
+    const std::tuple merit(candidate.machine == machine, weight(candidate));
+    if (best >= 0 && best_merit <= merit) continue;
+    best = other;
+    best_merit = merit;
+  }
+  return best;
+}
+
+}  // namespace
+
+int choose_holder(std::span<const HolderCandidate> agents, int agent, const std::set<int>& not_these) {
+  auto wanted = [&](int other) {
+#ifdef HOLDFAST_MUTATE_FULL_AGAIN
+    return other != (not_these.empty() ? -1 : *not_these.rbegin());
+#endif
+    return !not_these.contains(other);
+  };
+  auto no_weight = [](const HolderCandidate&) { return std::uint64_t{0}; };
+  if (agents[static_cast<std::size_t>(agent)].event_logger) {
+#ifdef HOLDFAST_MUTATE_LOGGERS_APART
+    return -1;
+#endif
+    return least(agents, agent, [&](int other, const HolderCandidate& c) { return c.event_logger && wanted(other); }, no_weight);
+  }
+  auto held = [](const HolderCandidate& c) {
+#ifdef HOLDFAST_MUTATE_ONE_SHARD
+    return std::uint64_t{0} * c.held;
+#endif
+    return c.held;
+  };
+  const int logger = least(agents, agent, [&](int other, const HolderCandidate& c) { return c.event_logger && wanted(other); }, held);
+  if (logger >= 0) return logger;
+  return least(agents, agent, [&](int other, const HolderCandidate& c) { return !c.event_logger && wanted(other); }, no_weight);
+}
+
+}  // namespace hf::core::event_logger
