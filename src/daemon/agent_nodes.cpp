@@ -148,7 +148,7 @@ void Agent::adopt(std::map<Rank, EventKeeper::Found> found, std::string failure)
 
 // Nothing: what was found of its events is all that ever was told to be stable.
 std::string Agent::why_lost(const AdoptedRank& adopted, const EventKeeper::Found& found) const {
-  if (core::event_logger::suffices(found, Term{adopted.term}, adoptions_.front().head.all_places != 0)) return {};
+  if (core::event_logger::suffices(found, Term{adopted.term}, Generation{adopted.whole_from})) return {};
   const bool counted = found.promised > found.bytes.size();
   return fmt::format("the determinants of rank {} were lost: {} bytes of {} are left", adopted.rank, found.bytes.size(),
                      counted ? fmt::format("{}", found.promised) : "an unknown number");

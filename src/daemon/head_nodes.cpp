@@ -126,7 +126,9 @@ void Head::lose_places(int agent) {
   for (int rank = 0; rank < job_.rank_count(); ++rank) {
     Hosting& h = hosting(rank);
     if (std::erase(h.places, agent) == 0) continue;
-    h.place_lost = true;
+    // Of the holder itself the successor is of the next generation.
+    const AgentState& host = states_[static_cast<std::size_t>(h.agent)];
+    h.whole_from = std::max(h.whole_from, host.generation + (host.holder == agent ? 1 : 0));
     keep(rank);
   }
   if (facts_) facts_->lost(agent) = true;
@@ -270,7 +272,7 @@ std::map<int, std::vector<int>> Head::choose_targets(const std::vector<int>& ran
 void Head::move_ranks(const std::vector<int>& ranks, int to) {
   Adoption adoption;
   Adopt& adopt = adoption.head;
-  adopt = {.all_places = 1, .job_is_mpi = mpi_job_announced_, .input_taken = input_taken_, .group = groups_++};
+  adopt = {.job_is_mpi = mpi_job_announced_, .group = groups_++, .input_taken = input_taken_};
   for (int rank : ranks) {
     Hosting& h = hosting(rank);
     h.agent = to;
@@ -280,8 +282,8 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
     h.group = adopt.group;
     h.moving = true;
     watching_.on_moved(rank, to);
-    adoption.ranks.push_back({rank, h.incarnation, ++h.term});
-    if (h.place_lost) adopt.all_places = 0;
+    adoption.ranks.push_back({rank, h.incarnation, ++h.term, h.whole_from});
+    if (h.whole_from != 0) h.whole_from = 1;  // whoever has the new hosting's whole has what that takes over
     for (int place : h.places) {
       if (std::ranges::find(adoption.places, place, &AgentAddress::node) == adoption.places.end()) adoption.places.push_back({place, agents_.address_of(place)});
     }
@@ -323,7 +325,7 @@ void Head::give_holder(int agent, int not_this) {
   const std::vector<int> ranks = ranks_at(agent);
   for (int rank : ranks) {
     Hosting& h = hosting(rank);
-    if (state.holder < 0) h.place_lost = true;
+    if (state.holder < 0) h.whole_from = state.generation + 1;
     else if (std::ranges::find(h.places, state.holder) == h.places.end()) h.places.push_back(state.holder);
     keep(rank);
   }
@@ -347,7 +349,7 @@ void Head::on_held(int agent, Bytes payload) {
   for (int rank : ranks_at(agent)) {
     Hosting& h = hosting(rank);
     if (h.moving) continue;  // said before it was there
-    h.place_lost = false;
+    h.whole_from = 0;
     const std::vector<int> before = std::exchange(h.places, {state.holder});
     keep(rank);
     for (int place : before) {

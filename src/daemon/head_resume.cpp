@@ -20,7 +20,9 @@ void Head::keep(int rank) {
   facts.agent = h.agent;
   facts_->groups = groups_;
   for (int place : h.places) facts_->may_hold(rank, place) = true;
-  facts.place_lost = h.place_lost;
+  facts.whole_from = h.whole_from;
+  facts.holder = states_[static_cast<std::size_t>(h.agent)].holder;
+  facts.generation = states_[static_cast<std::size_t>(h.agent)].generation;
   for (int agent = 0; agent < job_.agent_count(); ++agent) {
     if (std::ranges::find(h.places, agent) == h.places.end()) facts_->may_hold(rank, agent) = false;
   }
@@ -32,7 +34,10 @@ void Head::recall(int rank) {
   h.agent = facts.agent;
   h.incarnation = facts.incarnation;
   h.term = facts.term;
-  h.place_lost = facts.place_lost;
+  h.whole_from = facts.whole_from;
+  AgentState& host = states_[static_cast<std::size_t>(h.agent)];
+  host.holder = facts.holder;
+  host.generation = std::max<std::uint32_t>(host.generation, facts.generation);
   groups_ = facts_->groups;
   if (facts.unprotected != 0) rank_unprotected_[static_cast<std::size_t>(rank)] = static_cast<wire::UnprotectReason>(facts.unprotected - 1);
   for (int agent = 0; agent < job_.agent_count(); ++agent) {
@@ -70,7 +75,7 @@ void Head::on_report(int node, Bytes payload) {
   machines_[static_cast<std::size_t>(node)].assign(report->head.machine, ::strnlen(report->head.machine, sizeof report->head.machine));
   state.ready = true;
   state.unfit = report->head.unfit != 0;
-  state.generation = report->head.generation;
+  state.generation = std::max(state.generation, report->head.generation);
   for (const HostedRank& hosted : report->hosted) on_hosted(node, hosted);
   for (const HeardRank& heard : report->heard) {
     if (!hosting(heard.rank).claimed) hosting(heard.rank).incarnation = std::max(hosting(heard.rank).incarnation, heard.incarnation);

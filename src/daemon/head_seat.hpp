@@ -17,7 +17,9 @@ struct RankFacts {
   std::atomic<std::uint32_t> incarnation = 0;  // the first of this hosting
   std::atomic<std::uint32_t> term = 0;
   std::atomic<std::int32_t> agent = 0;
-  std::atomic<bool> place_lost = false;  // Head::Hosting
+  std::atomic<std::uint32_t> whole_from = 0;  // Head::Hosting
+  std::atomic<std::int32_t> holder = -1;      // of its agent, Head::AgentState
+  std::atomic<std::uint32_t> generation = 0;  // the same
   std::atomic<std::uint32_t> unprotected = 0;    // wire::UnprotectReason, plus 1; 0: it is not
   std::atomic<std::int64_t> unprotected_ns = 0;  // since when
 };
