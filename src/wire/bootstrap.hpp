@@ -134,7 +134,8 @@ struct AbortJob {
 };
 struct Diverged {
   std::uint32_t fatal = 1;
-  std::uint64_t call = 0;
+  std::int32_t peer = -1;  // not this rank, but that one sends something else than before, as this one sees
+  std::uint64_t call = 0;  // of this rank
 };
 struct CaughtUp {
   std::uint64_t call = 0;               // MPI calls replayed
