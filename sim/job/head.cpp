@@ -122,7 +122,7 @@ void Head::give_holder(NodeId node) {
   tell(node, [&n = world_.node(node), holder = a.holder, generation = a.generation] { n.set_holder(holder, generation); });
   for (Rank rank : ranks_at(node)) {
     Hosting& h = hosting(rank);
-    if (a.holder.value < 0) h.place_lost = true;
+    if (a.holder.value < 0) h.whole_from = a.generation.next();
     else if (std::ranges::find(h.places, a.holder) == h.places.end()) h.places.push_back(a.holder);
   }
 }
@@ -136,7 +136,7 @@ void Head::on_held(Node& from, Generation generation) {
       Hosting& h = hosting(rank);
       moving |= h.moving;
       if (h.moving) continue;  // said before it was there
-      h.place_lost = false;
+      h.whole_from = {};
       for (NodeId place : std::exchange(h.places, {a.holder})) {
         if (place == a.holder || lost(place)) continue;
         tell(place, [&n = world_.node(place), rank, term = h.term] { n.forget(rank, term); });
@@ -152,7 +152,9 @@ void Head::lose(NodeId node) {
   Agent& gone = agent(node);
   if (std::exchange(gone.lost, true)) return;
   for (Hosting& h : hosting_) {
-    if (std::erase(h.places, node) > 0) h.place_lost = true;
+    if (std::erase(h.places, node) == 0) continue;
+    const Agent& host = agent(h.node);
+    h.whole_from = std::max(h.whole_from, host.holder == node ? host.generation.next() : host.generation);
   }
   for (std::size_t i = 0; i < agents_.size(); ++i) {
     if (!agents_[i].lost && agents_[i].holder == node) give_holder(NodeId(static_cast<int>(i)));
@@ -199,8 +201,8 @@ void Head::move(const std::vector<Rank>& ranks, NodeId to) {
     h.group = adoption.group;
     h.moving = true;
     h.rolling = false;
-    adoption.ranks.push_back({rank, h.incarnation, h.term});
-    if (h.place_lost) adoption.all_places = false;
+    adoption.ranks.push_back({rank, h.incarnation, h.term, h.whole_from});
+    if (h.whole_from != Generation{}) h.whole_from = Generation{1};
     for (NodeId place : h.places) {
       if (std::ranges::find(adoption.places, place) == adoption.places.end()) adoption.places.push_back(place);
     }

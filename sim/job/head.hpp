@@ -15,12 +15,12 @@ struct AdoptedRank {
   Rank rank{};
   Incarnation incarnation{};
   Term term{};
+  Generation whole_from{};  // 0: all places are there
 };
 
 struct Adoption {
   std::vector<AdoptedRank> ranks;
   std::vector<NodeId> places;
-  bool all_places = true;
   std::uint64_t group = 0;
 };
 
@@ -60,7 +60,8 @@ class Head {
     Incarnation log_base{};
     Term term{};
     std::vector<NodeId> places;  // of its determinants
-    bool place_lost = false, moving = false;
+    Generation whole_from{};  // as of src/daemon/head.hpp
+    bool moving = false;
     bool rolling = false;  // back: told to, and not started yet
     std::uint64_t group = 0;
   };

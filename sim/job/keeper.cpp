@@ -112,7 +112,8 @@ void Node::on_append(Node& from, std::uint64_t visit, const Sender::Append& appe
                      const std::vector<std::byte>& bytes) {
   if (from.visit_ != visit) return;
   if (world_.options().optimistic()) store_.on_cut(append.rank, append.term, cuts.kept(store_.term(append.rank)));
-  const auto verdict = store_.on_append(append.rank, append.term, append.position, append.promised, append.last_failed, bytes);
+  const auto verdict =
+      store_.on_append(append.rank, append.term, append.generation, append.position, append.promised, append.last_failed, bytes);
   if (verdict == Store::Verdict::refused) {
     return world_.at_node(from, world_.latency(false), [&from] { from.end(false); });
   }
@@ -170,7 +171,8 @@ void Node::next_adoption() {
     world_.at_node(place, number == self_ ? 0 : world_.latency(false), [this, &place, ranks] {
       for (const AdoptedRank& adopted : ranks) {
         Store::Content content = place.store_.on_open(adopted.rank, adopted.term);
-        Found found{content.known, content.term, content.promised, content.last_failed, {content.bytes.begin(), content.bytes.end()}};
+        Found found{content.known,       content.term, content.generation, content.promised,
+                    content.last_failed, {content.bytes.begin(), content.bytes.end()}};
         const bool refused = content.refused && &place != this;
         if (content.refused) found = {};
         world_.at_node(*this, &place == this ? 0 : world_.latency(false),
@@ -204,7 +206,7 @@ void Node::adopt_all() {
   auto fetch = std::move(fetch_);
   for (const AdoptedRank& adopted : fetch->adoption.ranks) {
     Found& found = fetch->found[adopted.rank];
-    if (!core::event_logger::suffices(found, adopted.term, fetch->adoption.all_places)) return world_.head().on_adopt_failed(*this);
+    if (!core::event_logger::suffices(found, adopted.term, adopted.whole_from)) return world_.head().on_adopt_failed(*this);
     found.bytes.resize(core::vprotocol::whole_events(found.bytes));
   }
   if (world_.options().optimistic()) {

@@ -170,8 +170,12 @@ void Agent::on_told(int number, BootstrapKind kind, Bytes payload) {
   } else if (kind == BootstrapKind::diverged) {
     wire::Diverged diverged;
     if (!read_struct(payload, diverged)) return;
-    std::string text = fmt::format("rank {}: replay differs from the log at MPI call {}: {}", number, diverged.call,
-                                   one_line(payload));
+    const std::string what = one_line(payload);
+    const std::string text =
+        diverged.peer < 0
+            ? fmt::format("rank {}: replay differs from the log at MPI call {}: {}", number, diverged.call, what)
+            : fmt::format("rank {}: replay differs from what rank {} had received of it: {} (seen in MPI call {} of rank {})",
+                          diverged.peer, number, what, diverged.call, number);
     if (diverged.fatal) return rank_failed(rank, {1, text});
     event(EventKind::diverged, rank, {diverged.call}, bytes_of(text));
   } else if (kind == BootstrapKind::caught_up) {

@@ -108,7 +108,9 @@ void Agent::next_adoption() {
   std::vector<int> places;
   for (const AgentAddress& place : adoptions_.front().places) places.push_back(place.node);
   keeper_->fetch(ranks, places, [this](std::map<Rank, EventKeeper::Found> found, bool all_places, std::string failure) {
-    if (!all_places) adoptions_.front().head.all_places = 0;
+    for (AdoptedRank& rank : adoptions_.front().ranks) {
+      if (!all_places) rank.whole_from = std::max(rank.whole_from, rank.held_from);
+    }
     on_found(std::move(found), std::move(failure));
   });
 }
@@ -150,7 +152,7 @@ void Agent::adopt(std::map<Rank, EventKeeper::Found> found, std::string failure)
 
 // Nothing: what was found of its events is all that ever was told to be stable.
 std::string Agent::why_lost(const AdoptedRank& adopted, const EventKeeper::Found& found) const {
-  if (core::event_logger::suffices(found, Term{adopted.term}, adoptions_.front().head.all_places != 0)) return {};
+  if (core::event_logger::suffices(found, Term{adopted.term}, Generation{adopted.whole_from})) return {};
   const bool counted = found.promised > found.bytes.size();
   return fmt::format("the determinants of rank {} were lost: {} bytes of {} are left", adopted.rank, found.bytes.size(),
                      counted ? fmt::format("{}", found.promised) : "an unknown number");

@@ -128,11 +128,9 @@ struct Holder {
 struct Adopt {
   std::int32_t rank_count = 0;
   std::int32_t place_count = 0;
-  std::uint32_t all_places = 0;  // 1: nobody else ever had their events, and all who had are here
   std::uint32_t job_is_mpi = 0;
-  std::uint64_t input_taken = 0;  // bytes of stdin that rank 0 was given before
   std::int32_t group = 0;         // of these ranks, from now on
-  std::uint32_t reserved = 0;
+  std::uint64_t input_taken = 0;  // bytes of stdin that rank 0 was given before
 };
 struct Adopted {
   std::int32_t group = 0;
@@ -141,6 +139,8 @@ struct AdoptedRank {
   std::int32_t rank = 0;
   std::uint32_t incarnation = 0;  // the first to be started
   std::uint32_t term = 0;
+  std::uint32_t whole_from = 0;   // generation of the holder: core/event_logger/found.hpp, suffices()
+  std::uint32_t held_from = 0;    // the same should one of those who are asked be gone
 };
 struct EventsName {
   std::int32_t rank = 0;
@@ -149,6 +149,8 @@ struct EventsName {
 struct EventsAppend {
   std::int32_t rank = 0;
   std::uint32_t term = 0;
+  std::uint32_t generation = 0;  // in which the receiver is the holder
+  std::uint32_t reserved = 0;
   std::uint64_t position = 0, promised = 0, last_failed = 0;
 };
 struct EventsStable {
@@ -184,6 +186,8 @@ struct EventsContent {
   std::uint32_t term = 0;       // as asked
   std::uint32_t held_term = 0;  // of the hosting that appended last
   std::uint32_t known = 0;      // 0: nothing was ever appended here
+  std::uint32_t generation = 0; // of that hosting's last append; 0: none
+  std::uint32_t reserved = 0;
   std::uint64_t promised = 0, last_failed = 0, offset = 0, total = 0;
 };
 

@@ -22,7 +22,8 @@ void EventKeeper::fetch(const std::vector<std::pair<Rank, Term>>& ranks, const s
     for (auto [rank, term] : ranks) {
       auto content = open(rank, term);
       if (content.refused) continue;
-      Found own{content.known, content.term, content.promised, content.last_failed, {content.bytes.begin(), content.bytes.end()}};
+      Found own{content.known,       content.term, content.generation, content.promised,
+                content.last_failed, {content.bytes.begin(), content.bytes.end()}};
       owner_.trim(rank, own);
       core::event_logger::take(fetch_->found[rank], std::move(own));
     }
@@ -75,6 +76,7 @@ void EventKeeper::on_content(int place, const EventsContent& content, Bytes byte
   }
   coming.known = content.known != 0;
   coming.term = Term{content.held_term};
+  coming.generation = Generation{content.generation};
   coming.promised = content.promised;
   coming.last_failed = TestClock{content.last_failed};
   coming.bytes.insert(coming.bytes.end(), bytes.begin(), bytes.end());

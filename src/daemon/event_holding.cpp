@@ -49,8 +49,10 @@ void EventKeeper::on_guest_frame(const GuestPtr& guest, ControlKind kind, Bytes 
 
 void EventKeeper::on_append(Guest& guest, const EventsAppend& append, Bytes bytes) {
   using Verdict = core::event_logger::Store::Verdict;
-  switch (store_.on_append(Rank{append.rank}, Term{append.term}, append.position, append.promised, TestClock{append.last_failed}, bytes)) {
+  switch (store_.on_append(Rank{append.rank}, Term{append.term}, Generation{append.generation}, append.position, append.promised,
+                           TestClock{append.last_failed}, bytes)) {
     case Verdict::taken: guest.unanswered[Rank{append.rank}] = Term{append.term}; return;
+    case Verdict::outdated: return;
     case Verdict::refused: return guest.channel->send(ControlKind::events_refused, EventsName{append.rank, append.term});
     case Verdict::gap:
     case Verdict::full: return guest.channel->send_bytes(ControlKind::events_full);
@@ -80,7 +82,14 @@ core::event_logger::Store::Content EventKeeper::open(Rank rank, Term term) {
 void EventKeeper::on_open(Guest& guest, const EventsName& name) {
   core::event_logger::Store::Content content = open(Rank{name.rank}, Term{name.term});
   if (content.refused) return guest.channel->send(ControlKind::events_refused, name);
-  EventsContent head{name.rank, name.term, content.term.value, content.known, content.promised, content.last_failed.value, 0, content.bytes.size()};
+  EventsContent head{.rank = name.rank,
+                     .term = name.term,
+                     .held_term = content.term.value,
+                     .known = content.known,
+                     .generation = content.generation.value,
+                     .promised = content.promised,
+                     .last_failed = content.last_failed.value,
+                     .total = content.bytes.size()};
   do {
     Bytes piece = content.bytes.subspan(head.offset, std::min<std::size_t>(content_bytes_max, content.bytes.size() - head.offset));
     guest.channel->send(ControlKind::events_content, head, piece);

@@ -242,7 +242,12 @@ void EventKeeper::pump(Copy& copy) {
   for (core::event_logger::Sender::Append append; copies_.poll_append(copy.number, append);) {
     scratch_.resize(append.end - append.position);
     if (!owner_.read_events(append.rank, append.position, scratch_)) return owner_.on_damaged(append.rank);
-    EventsAppend head{append.rank.value, append.term.value, append.position, append.promised, append.last_failed.value};
+    const EventsAppend head{.rank = append.rank.value,
+                            .term = append.term.value,
+                            .generation = append.generation.value,
+                            .position = append.position,
+                            .promised = append.promised,
+                            .last_failed = append.last_failed.value};
     copy.visit.door->channel().send(ControlKind::events_append, head, scratch_);
   }
 }

@@ -82,7 +82,9 @@ class Head {
     std::uint32_t log_base = 0;
     int group = 0;
     std::vector<int> places;   // agents that may have its determinants
-    bool place_lost = false;   // one that may have had them is gone, and no holder has said since that it has all
+    // Not 0: one that may have had them is gone, and no holder has said since that it has all; who holds them in this generation of its
+    // agent's holder or in a later one has.
+    std::uint32_t whole_from = 0;
     bool moving = false;       // it is being taken over
     bool claimed = false;      // to a head that goes on: some agent hosts it
     std::size_t cuts = 0;      // protocol optimist: so often a hosting of it began without all that was before
@@ -117,6 +119,7 @@ class Head {
   bool partition(const Injection& injection);
   void start_if_ready();
   void lose_places(int agent);
+  std::uint32_t whole_generation(int agent) const;
   void lose_agent(int agent, const std::string& why);
   std::string why_not_moved(const std::vector<int>& ranks) const;
   int choose_spare() const;

@@ -129,10 +129,22 @@ void Head::lose_places(int agent) {
   for (int rank = 0; rank < job_.rank_count(); ++rank) {
     Hosting& h = hosting(rank);
     if (std::erase(h.places, agent) == 0) continue;
-    h.place_lost = true;
+    h.whole_from = std::max(h.whole_from, whole_generation(h.agent));
     keep(rank);
   }
   if (facts_) facts_->lost(agent) = true;
+}
+
+// The first in which a holder of this agent's ranks has all that is stable: of those that are left the earliest, else the next one's.
+std::uint32_t Head::whole_generation(int agent) const {
+  const AgentState& state = states_[static_cast<std::size_t>(agent)];
+  std::uint32_t first = state.generation + 1;
+  for (const EventCopy& copy : state.copies) {
+    if (copy.holder < 0) continue;
+    const AgentState& holder = states_[static_cast<std::size_t>(copy.holder)];
+    if (!holder.gone && !holder.lost_early) first = std::min(first, copy.generation);
+  }
+  return first;
 }
 
 void Head::lose_agent(int agent, const std::string& why) {
@@ -285,9 +297,10 @@ std::map<int, std::vector<int>> Head::choose_targets(const std::vector<int>& ran
 void Head::move_ranks(const std::vector<int>& ranks, int to) {
   Adoption adoption;
   Adopt& adopt = adoption.head;
-  adopt = {.all_places = 1, .job_is_mpi = mpi_job_announced_, .input_taken = input_taken_, .group = groups_++};
+  adopt = {.job_is_mpi = mpi_job_announced_, .group = groups_++, .input_taken = input_taken_};
   for (int rank : ranks) {
     Hosting& h = hosting(rank);
+    const std::uint32_t held_from = whole_generation(h.agent);
     h.agent = to;
     h.incarnation += static_cast<std::uint32_t>(job_.restarts_max) + 2;
     h.state = wire::RankState::absent;
@@ -295,8 +308,8 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
     h.group = adopt.group;
     h.moving = true;
     watching_.on_moved(rank, to);
-    adoption.ranks.push_back({rank, h.incarnation, ++h.term});
-    if (h.place_lost) adopt.all_places = 0;
+    adoption.ranks.push_back({rank, h.incarnation, ++h.term, h.whole_from, held_from});
+    if (h.whole_from != 0) h.whole_from = 1;  // whoever has the new hosting's whole has what that takes over
     for (int place : h.places) {
       if (std::ranges::find(adoption.places, place, &AgentAddress::node) == adoption.places.end()) adoption.places.push_back({place, agents_.address_of(place)});
     }
@@ -368,7 +381,7 @@ void Head::give_holder(int agent, std::size_t number, int not_this) {
   const std::set<int> holders = holders_of(agent);
   for (int rank : ranks) {
     Hosting& h = hosting(rank);
-    if (holders.empty()) h.place_lost = true;
+    if (holders.empty()) h.whole_from = state.generation + 1;
     // From here on more is stable than those have who held before: what they have must not be taken for all.
     if (copy.holder < 0) h.places.assign(holders.begin(), holders.end());
     else if (std::ranges::find(h.places, copy.holder) == h.places.end()) h.places.push_back(copy.holder);
@@ -413,7 +426,7 @@ void Head::on_held(int agent, Bytes payload) {
   for (int rank : ranks) {
     Hosting& h = hosting(rank);
     if (h.moving) continue;  // said before it was there
-    h.place_lost = false;
+    h.whole_from = 0;
     const std::vector<int> before = std::exchange(h.places, {holders.begin(), holders.end()});
     keep(rank);
     for (int place : before) {

@@ -20,7 +20,13 @@ void Head::keep(int rank) {
   facts.agent = h.agent;
   facts_->groups = groups_;
   for (int place : h.places) facts_->may_hold(rank, place) = true;
-  facts.place_lost = h.place_lost;
+  facts.whole_from = h.whole_from;
+  const AgentState& host = states_[static_cast<std::size_t>(h.agent)];
+  facts.generation = host.generation;
+  for (std::size_t copy = 0; copy < host.copies.size(); ++copy) {
+    facts.copies[copy].generation = host.copies[copy].generation;
+    facts.copies[copy].holder = host.copies[copy].holder;
+  }
   for (int agent = 0; agent < job_.agent_count(); ++agent) {
     if (std::ranges::find(h.places, agent) == h.places.end()) facts_->may_hold(rank, agent) = false;
   }
@@ -32,7 +38,13 @@ void Head::recall(int rank) {
   h.agent = facts.agent;
   h.incarnation = facts.incarnation;
   h.term = facts.term;
-  h.place_lost = facts.place_lost;
+  h.whole_from = facts.whole_from;
+  AgentState& host = states_[static_cast<std::size_t>(h.agent)];
+  host.generation = std::max<std::uint32_t>(host.generation, facts.generation);
+  host.copies.clear();
+  for (const RankFacts::Copy& copy : facts.copies) {
+    if (copy.holder >= 0) host.copies.push_back({copy.holder, copy.generation, false});
+  }
   groups_ = facts_->groups;
   if (facts.unprotected != 0) rank_unprotected_[static_cast<std::size_t>(rank)] = static_cast<wire::UnprotectReason>(facts.unprotected - 1);
   for (int agent = 0; agent < job_.agent_count(); ++agent) {
@@ -70,7 +82,7 @@ void Head::on_report(int node, Bytes payload) {
   machines_[static_cast<std::size_t>(node)].assign(report->head.machine, ::strnlen(report->head.machine, sizeof report->head.machine));
   state.ready = true;
   state.unfit = report->head.unfit != 0;
-  state.generation = report->head.generation;
+  state.generation = std::max(state.generation, report->head.generation);
   for (const HostedRank& hosted : report->hosted) on_hosted(node, hosted);
   for (const HeardRank& heard : report->heard) {
     if (!hosting(heard.rank).claimed) hosting(heard.rank).incarnation = std::max(hosting(heard.rank).incarnation, heard.incarnation);
@@ -139,9 +151,11 @@ void Head::resume_over() {
   if (ending_) return take_leave(missing);
   for (int node : missing) lose_places(node);
   for (int node = 0; node < job_.agent_count(); ++node) {
-    const AgentState& state = states_[static_cast<std::size_t>(node)];
+    AgentState& state = states_[static_cast<std::size_t>(node)];
     if (state.superseded) agents_.expel(node);
-    if (job_.keeps_events() && !state.superseded && !state.lost_early && !ranks_at(node).empty()) give_holders(node);
+    if (!job_.keeps_events() || state.superseded || state.lost_early || ranks_at(node).empty()) continue;
+    state.copies.clear();
+    give_holders(node);
   }
   for (int rank = 0; rank < job_.rank_count(); ++rank) publish(rank);
   for (int node : missing) {

@@ -1,12 +1,14 @@
 // What is a head's and outlives it, where another one can go on for it (head_keeper.hpp): the job's key, the socket at which agents find
 // it, and a few facts.
 #pragma once
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
+#include "daemon/job.hpp"
 #include "daemon/launcher/launcher.hpp"
 #include "os/tcp.hpp"
 
@@ -17,7 +19,14 @@ struct RankFacts {
   std::atomic<std::uint32_t> incarnation = 0;  // the first of this hosting
   std::atomic<std::uint32_t> term = 0;
   std::atomic<std::int32_t> agent = 0;
-  std::atomic<bool> place_lost = false;  // Head::Hosting
+  std::atomic<std::uint32_t> whole_from = 0;  // Head::Hosting
+  // Of its agent, Head::AgentState.
+  std::atomic<std::uint32_t> generation = 0;
+  struct Copy {
+    std::atomic<std::int32_t> holder = -1;
+    std::atomic<std::uint32_t> generation = 0;
+  };
+  std::array<Copy, event_copies_max> copies;
   std::atomic<std::uint32_t> unprotected = 0;    // wire::UnprotectReason, plus 1; 0: it is not
   std::atomic<std::int64_t> unprotected_ns = 0;  // since when
 };

@@ -55,6 +55,7 @@ void EngineImpl::on_place(Peer& p, const wire::BoardEntry& entry, Incarnation ne
   if (!job.logging || (p.local && !optimist_)) return;
   cancel_question(p);
   if (!p.local) lose_unfinished(p);  // else its logs so far stay readable
+  if (!p.local) expect_again(p);
   if (p.in.fed >= base) return;
   p.in.fed = base;
   p.in.cursor = 0;

@@ -10,6 +10,7 @@
 #include "base/interval_set.hpp"
 #include "core/match/matcher.hpp"
 #include "core/match/numbers.hpp"
+#include "core/vprotocol/taken_sums.hpp"
 #include "engine/message.hpp"
 
 namespace hf::engine {
@@ -22,6 +23,7 @@ struct ContextPeer {
   // Numbered contexts: receives without their message, messages without their receive. Mostly taken in the order in which they came.
   core::match::List<RecvOperation> numbered_posted;
   core::match::List<Message> numbered_arrived;
+  std::unique_ptr<core::vprotocol::TakenSums> sums;  // level `node`, of a rank elsewhere; null: nothing was taken
 };
 
 struct ContextState {

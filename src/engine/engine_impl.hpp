@@ -1,7 +1,7 @@
 // The engine behind engine.hpp. One class, whose parts stand in files by subject: join.cpp (start), short_way.cpp (what nearly
 // every small message goes), send.cpp, receive.cpp, channel.cpp (rails), feed.cpp (logs of others), board.cpp (births and deaths),
-// stability.cpp (what may leave), carry.cpp (and with what), optimist.cpp (what depends on what), recorded.cpp (events of the C library), replay.cpp (determinants and the own past),
-// wait.cpp (progress and sleep).
+// stability.cpp (what may leave), carry.cpp (and with what), optimist.cpp (what depends on what), recorded.cpp (events of the C library),
+// replay.cpp (determinants and the own past), sent_again.cpp (the past of others), wait.cpp (progress and sleep).
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -317,6 +317,17 @@ class EngineImpl {
   void take_payload(RecvOperation& op, Message& message);
   void finish(RecvOperation& op, Message& message);
   void drop(Message& message);
+
+  // sent_again.cpp
+  // Ranks that are here together are lost together.
+  bool keeps_sums(const Peer& of) const { return node_level_ && !of.local; }
+  void on_taken_from(Peer& from, ContextPeer& arrivals, const FrameHeader& header, const Bytes* payload);
+  void on_payload_from(Peer& from, const FrameHeader& header, Bytes payload);
+  void on_again_from(Peer& from, ContextPeer& arrivals, const FrameHeader& header, const Bytes* payload);
+  void on_renewed(Peer& from, const FrameHeader& before, const FrameHeader& header, const Bytes* payload);
+  void take_back(Peer& from, ContextPeer& arrivals, const Message& message);
+  void expect_again(Peer& from);
+  void sent_otherwise(Peer& from, bool fatal, std::string_view text);
 
   // feed.cpp
   void feed(Peer& peer);

@@ -260,6 +260,7 @@ void EngineImpl::take_out(Peer& from, std::uint64_t first, ContextState& state) 
 #ifndef HOLDFAST_MUTATE_COUNT_NOT_BACK
     arrivals.arrivals.forget(Sequence{m.header.sequence});
 #endif
+    take_back(from, arrivals, m);
     drop(m);
   };
   auto& unexpected = state.matcher.unexpected();
@@ -280,6 +281,7 @@ void EngineImpl::take_out(Peer& from, std::uint64_t first, ContextState& state) 
   }
   std::erase_if(arrivals.early, [&](const auto& early) {
     if (!is_orphan(*early.second)) return false;
+    take_back(from, arrivals, *early.second);
     drop(*early.second);
     return true;
   });

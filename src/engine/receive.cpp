@@ -142,7 +142,9 @@ void EngineImpl::accept(Peer& from, const FrameHeader& header, Bytes payload, co
   if (state) {
     verdict = header.flags & wire::flag_numbered ? arrivals.arrivals.by_number(number) : arrivals.arrivals.in_order(number);
   }
+  const Bytes* at_hand = in_place && !payload_follows_ ? &payload : nullptr;
   if (verdict == core::match::Arrivals::Verdict::duplicate) {
+    on_again_from(from, arrivals, header, at_hand);
     if (in_place && !taking_from_log_) release_credit(from, header.length);
     // Its sender, which sends it again without a log, waits to be asked for the payload: nothing of it is wanted.
     if (header.kind == FrameKind::rendezvous && !(header.flags & wire::flag_logged)) decline(from, header);
@@ -154,7 +156,8 @@ void EngineImpl::accept(Peer& from, const FrameHeader& header, Bytes payload, co
     receive = numbered ? state->take_posted(from.rank, number) : state->take_posted(from.rank, MessageTag{header.tag});
   }
   const std::uint64_t taken = from.in.taken++;
-  if (receive && in_place && !payload_follows_) {
+  if (keeps_sums(from)) on_taken_from(from, arrivals, header, at_hand);
+  if (receive && at_hand) {
     see(from, taken);
     receive_now(*receive, from, header, payload);
   } else {
@@ -190,6 +193,7 @@ void EngineImpl::deliver_early(ContextState& state, ContextPeer& arrivals) {
 // A message that was in no log when its sender died comes again from the next incarnation. It keeps its place and its match.
 void EngineImpl::renew(Peer& from, Message& m, const FrameHeader& header, Bytes payload, const segment::Record* record,
                        PeerLog* log) {
+  on_renewed(from, m.header, header, header.kind == FrameKind::eager && !record && !payload_follows_ ? &payload : nullptr);
   forget_unlogged(from, m);
   from.in.receiving.erase(name_of(header));
   give_up_fetch(m);

@@ -151,14 +151,14 @@ void EngineImpl::diverged_source(Rank now, Rank recorded) {
 }
 
 void EngineImpl::diverged(std::string text) {
-  wire::Diverged body{1, calls.number};
+  wire::Diverged body{.fatal = 1, .call = calls.number};
   agent->tell(wire::BootstrapKind::diverged, body, text);
   abort(1, "the replay differs from the run before: " + text);
 }
 
 void EngineImpl::report_divergence(std::string text) {
   if (divergence_is_fatal_) diverged(std::move(text));
-  wire::Diverged body{0, calls.number};
+  wire::Diverged body{.fatal = 0, .call = calls.number};
   agent->tell(wire::BootstrapKind::diverged, body, text);
 }
 

@@ -12,7 +12,7 @@
 
 namespace hf::wire {
 
-inline constexpr std::uint32_t bootstrap_version = 9;
+inline constexpr std::uint32_t bootstrap_version = 10;
 inline constexpr std::uint32_t collective_rules_max = 1024;  // that a user may give: with what is built in they travel in one datagram
 inline constexpr const char* env_agent = "HOLDFAST_AGENT";  // abstract socket name, without the leading NUL
 inline constexpr const char* env_rank = "HOLDFAST_RANK";    // job-wide rank, decimal
@@ -134,7 +134,8 @@ struct AbortJob {
 };
 struct Diverged {
   std::uint32_t fatal = 1;
-  std::uint64_t call = 0;
+  std::int32_t peer = -1;  // not this rank, but that one sends something else than before, as this one sees
+  std::uint64_t call = 0;  // of this rank
 };
 struct CaughtUp {
   std::uint64_t call = 0;               // MPI calls replayed

@@ -15,19 +15,20 @@ constexpr Term term{0};
 void exchange(Copies& copies, int copy, Store& store) {
   for (Sender::Append a; copies.poll_append(copy, a);) {
     const std::vector<std::byte> bytes(a.end - a.position);
-    ASSERT_EQ(store.on_append(a.rank, a.term, a.position, a.promised, a.last_failed, bytes), Store::Verdict::taken);
+    ASSERT_EQ(store.on_append(a.rank, a.term, a.generation, a.position, a.promised, a.last_failed, bytes), Store::Verdict::taken);
     ASSERT_TRUE(copies.on_stable(copy, a.rank, a.term, {store.end(a.rank), store.last_failed(a.rank)}));
   }
 }
 
-// Whether somebody who takes the rank over, and reaches these holders of all that there were, has all that was promised.
-bool recovers(std::initializer_list<Store*> left, bool all_places) {
+// Whether somebody who takes the rank over, and reaches these holders of all that there were, has all that was promised. `whole_from`: of
+// those that are left the earliest generation.
+bool recovers(std::initializer_list<Store*> left, Generation whole_from) {
   Found best;
   for (Store* store : left) {
     auto content = store->on_open(rank, term.next());
-    take(best, {content.known, content.term, content.promised, content.last_failed, {content.bytes.begin(), content.bytes.end()}});
+    take(best, {content.known, content.term, content.generation, content.promised, content.last_failed, {content.bytes.begin(), content.bytes.end()}});
   }
-  return suffices(best, term.next(), all_places);
+  return suffices(best, term.next(), whole_from);
 }
 
 struct Two : testing::Test {
@@ -57,7 +58,7 @@ TEST_F(Two, OneIsLostWithTheNode) {
   exchange(copies, 0, e);
   exchange(copies, 1, f);
   EXPECT_EQ(stable(), 100u);
-  EXPECT_TRUE(recovers({&f}, false));
+  EXPECT_TRUE(recovers({&f}, Generation{2}));
 }
 
 TEST_F(Two, WhatOneAloneHasWasPromisedToNobody) {
@@ -66,7 +67,7 @@ TEST_F(Two, WhatOneAloneHasWasPromisedToNobody) {
   copies.on_published(rank, {160, TestClock{7}});
   exchange(copies, 0, e);
   EXPECT_EQ(stable(), 100u);
-  EXPECT_TRUE(recovers({&f}, false));
+  EXPECT_TRUE(recovers({&f}, Generation{2}));
 }
 
 TEST_F(Two, WhatIsStableStaysSoWhileAnotherHolderTakesItUp) {
@@ -79,16 +80,16 @@ TEST_F(Two, WhatIsStableStaysSoWhileAnotherHolderTakesItUp) {
   copies.on_connected(0, Generation{3});
   Sender::Append question;
   ASSERT_TRUE(copies.poll_append(0, question));
-  ASSERT_EQ(g.on_append(rank, term, 0, question.promised, {}, {}), Store::Verdict::taken);
+  ASSERT_EQ(g.on_append(rank, term, question.generation, 0, question.promised, {}, {}), Store::Verdict::taken);
   Generation held;
   ASSERT_TRUE(copies.on_stable(0, rank, term, {}));
   EXPECT_FALSE(copies.poll_held(0, held));
   Store begun = g;
-  EXPECT_FALSE(recovers({&begun}, false)) << "nothing of what was promised is there";
+  EXPECT_FALSE(recovers({&begun}, Generation{3})) << "nothing of what was promised is there";
   exchange(copies, 0, g);
   EXPECT_EQ(stable(), 160u);
   EXPECT_TRUE(copies.poll_held(0, held) && held == Generation{3});
-  EXPECT_TRUE(recovers({&g}, false));
+  EXPECT_TRUE(recovers({&g}, Generation{3}));
 }
 
 TEST_F(Two, OnlyOneOtherNodeIsLeft) {

@@ -17,19 +17,22 @@ void take(Found& best, Found found) {
 #endif
   const std::uint64_t promised = std::max(best.promised, found.promised);
   const TestClock last_failed = std::max(best.last_failed, found.last_failed);
-  auto merit = [](const Found& f) { return std::tuple(f.known, f.whole, f.term, f.bytes.size()); };
+  auto merit = [](const Found& f) { return std::tuple(f.known, f.whole, f.term, f.bytes.size(), f.generation); };
   if (merit(found) > merit(best)) best = std::move(found);
   best.promised = promised;
   best.last_failed = last_failed;
 }
 
-bool suffices(const Found& best, Term next, bool all_places) {
+bool suffices(const Found& best, Term next, Generation whole_from) {
   if (best.promised > best.bytes.size()) return false;
+  if (whole_from == Generation{}) return true;
 #ifndef HOLDFAST_MUTATE_OLDER_SUFFICES
-  return all_places || (best.known && best.term.next() == next);
-#else
-  return all_places || best.known;
+  if (best.term.next() != next) return false;
 #endif
+#ifndef HOLDFAST_MUTATE_OLD_GENERATION_SUFFICES
+  if (best.generation < whole_from) return false;
+#endif
+  return best.known;
 }
 
 }  // namespace hf::core::event_logger

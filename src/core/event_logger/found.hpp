@@ -10,6 +10,7 @@ namespace hf::core::event_logger {
 struct Found {
   bool known = false;  // some agent has heard of the rank
   Term term{};         // of the hosting that wrote it
+  Generation generation{};  // in which whoever has it was the holder; 0: it was not
   std::uint64_t promised = 0;
   TestClock last_failed{};
   std::vector<std::byte> bytes;
@@ -25,8 +26,9 @@ void keep(Found& found, std::uint64_t kept);
 // is the beginning of a copy: nothing behind the promise was stable there, so an older hosting's stream that reaches so far is the same.
 void take(Found& best, Found found);
 
-// Nothing that was told to be stable is missing in it, for a hosting under the term `next`. `all_places`: whoever may have had events was
-// asked. Otherwise what the hosting before wrote may have been stable where it was lost.
-bool suffices(const Found& best, Term next, bool all_places);
+// Nothing that was told to be stable is missing in it, for a hosting under the term `next`. `whole_from`: 0 when whoever may have had
+// events was asked. Otherwise one of them is lost, and what was stable there is also where the hosting before had its holder in this
+// generation or a later one, and nowhere else.
+bool suffices(const Found& best, Term next, Generation whole_from);
 
 }  // namespace hf::core::event_logger

@@ -5,8 +5,8 @@
 namespace hf::core::event_logger {
 namespace {
 
-Found found(std::uint32_t term, std::uint64_t promised, std::size_t bytes, std::uint64_t last_failed = 0) {
-  return {true, Term{term}, promised, TestClock{last_failed}, std::vector<std::byte>(bytes)};
+Found found(std::uint32_t term, std::uint64_t promised, std::size_t bytes, std::uint64_t last_failed = 0, std::uint32_t generation = 1) {
+  return {true, Term{term}, Generation{generation}, promised, TestClock{last_failed}, std::vector<std::byte>(bytes)};
 }
 
 // The same whatever the order in which the agents answer.
@@ -50,14 +50,24 @@ TEST(Found, ACopyThatHasOnlyBegunDoesNotCount) {
 
 TEST(Found, WhatMayBeMissingDoesNotSuffice) {
   Found nobody;
-  EXPECT_TRUE(suffices(nobody, Term{1}, true));  // nothing was ever determined
-  EXPECT_FALSE(suffices(nobody, Term{1}, false));
-  EXPECT_TRUE(suffices(found(0, 848, 848), Term{1}, false));
-  EXPECT_FALSE(suffices(found(0, 1000, 848), Term{1}, true));
+  EXPECT_TRUE(suffices(nobody, Term{1}, Generation{}));  // nothing was ever determined
+  EXPECT_FALSE(suffices(nobody, Term{1}, Generation{1}));
+  EXPECT_TRUE(suffices(found(0, 848, 848), Term{1}, Generation{1}));
+  EXPECT_FALSE(suffices(found(0, 1000, 848), Term{1}, Generation{}));
   // Taken over under term 1, by one that is lost too: what it wrote may have been stable at an agent that is not there any more.
-  EXPECT_FALSE(suffices(found(0, 848, 848), Term{2}, false));
-  EXPECT_TRUE(suffices(found(0, 848, 848), Term{2}, true));
-  EXPECT_TRUE(suffices(found(1, 848, 900), Term{2}, false));
+  EXPECT_FALSE(suffices(found(0, 848, 848), Term{2}, Generation{1}));
+  EXPECT_TRUE(suffices(found(0, 848, 848), Term{2}, Generation{}));
+  EXPECT_TRUE(suffices(found(1, 848, 900), Term{2}, Generation{1}));
+}
+
+// B was the holder, then C, which is lost; B was chosen again, and the node lost before it had sent anything there.
+TEST(Found, ACopyOfBeforeTheHolderThatIsLostDoesNotSuffice) {
+  EXPECT_FALSE(suffices(found(0, 40, 40, 0, 1), Term{1}, Generation{3}));
+  EXPECT_TRUE(suffices(found(0, 40, 48, 0, 3), Term{1}, Generation{3}));
+  EXPECT_TRUE(suffices(found(0, 40, 48, 0, 4), Term{1}, Generation{3}));
+  EXPECT_TRUE(suffices(found(0, 40, 40, 0, 1), Term{1}, Generation{})) << "whoever was the holder since was asked too";
+  // Two places have as much: the newer one counts.
+  EXPECT_EQ(best_of(found(0, 40, 40, 0, 1), found(0, 40, 40, 0, 2)).generation, Generation{2});
 }
 
 // Under optimist a copy of an older term has what was cut.

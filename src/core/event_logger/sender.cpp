@@ -74,7 +74,7 @@ void Sender::on_no_holder() {
 bool Sender::poll_append(Append& append) {
   if (!connected_) return false;
   for (auto& [rank, r] : ranks_) {
-    append = {rank, r.term, r.sent.end, r.sent.end, std::max(r.promised.end, r.carried.end), r.published.last_failed};
+    append = {rank, r.term, generation_, r.sent.end, r.sent.end, std::max(r.promised.end, r.carried.end), r.published.last_failed};
     if (!r.asked) {
       r.asked = true;
       append.last_failed = {};

@@ -38,6 +38,7 @@ class Sender {
   struct Append {
     Rank rank{};
     Term term{};
+    Generation generation{};  // of the holder
     std::uint64_t position = 0, end = 0;  // of the stream; equal: a question
     std::uint64_t promised = 0;
     TestClock last_failed{};

@@ -5,7 +5,7 @@
 
 namespace hf::core::event_logger {
 
-Store::Verdict Store::on_append(Rank rank, Term term, std::uint64_t position, std::uint64_t promised,
+Store::Verdict Store::on_append(Rank rank, Term term, Generation generation, std::uint64_t position, std::uint64_t promised,
                                 TestClock last_failed, Bytes bytes) {
   auto [at, is_new] = streams_.try_emplace(rank);
   Stream& stream = at->second;
@@ -17,7 +17,12 @@ Store::Verdict Store::on_append(Rank rank, Term term, std::uint64_t position, st
     bytes_ -= stream.bytes.size();
     stream = {.fence = term};
   }
+#ifndef HOLDFAST_MUTATE_ACCEPT_OUTDATED
+  // It would cut off what came by the newer connection.
+  if (term == stream.term && generation < stream.generation) return Verdict::outdated;
+#endif
   stream.term = term;
+  stream.generation = generation;
   stream.known = true;
   if (position > stream.bytes.size()) return Verdict::gap;
   if (!bytes.empty()) {
@@ -40,6 +45,7 @@ void Store::on_cut(Rank rank, Term term, std::uint64_t kept) {
   if (at == streams_.end() || term < at->second.fence || term <= at->second.term) return;
   Stream& stream = at->second;
   stream.fence = stream.term = term;
+  stream.generation = {};  // of a hosting elsewhere perhaps
 #ifndef HOLDFAST_MUTATE_HOLDER_NOT_CUT
   if (kept < stream.bytes.size()) {
     bytes_ -= stream.bytes.size() - kept;
@@ -79,7 +85,12 @@ Store::Content Store::on_open(Rank rank, Term term) {
   if (term < stream.fence) return {.refused = true};
   stream.fence = term;
   const bool known = std::exchange(stream.known, true);
-  return {.term = stream.term, .known = known, .promised = stream.promised, .last_failed = stream.last_failed, .bytes = stream.bytes};
+  return {.term = stream.term,
+          .generation = stream.generation,
+          .known = known,
+          .promised = stream.promised,
+          .last_failed = stream.last_failed,
+          .bytes = stream.bytes};
 }
 
 std::uint64_t Store::end(Rank rank) const {

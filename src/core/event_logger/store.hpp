@@ -19,12 +19,15 @@ class Store {
 
   enum class Verdict {
     taken,    // the answer is end()
+    outdated, // sent to this holder in an earlier generation: nobody waits for the answer
     refused,  // a newer term exists
     gap,      // begins behind the end: the sender is broken
     full,     // nothing was taken: bytes_max
   };
-  // `promised`: how far the sender has told its rank that events are stable, by an earlier holder perhaps.
-  Verdict on_append(Rank rank, Term term, std::uint64_t position, std::uint64_t promised, TestClock last_failed, Bytes bytes);
+  // `generation`: in which the sender was given this holder. `promised`: how far it has told its rank that events are stable, by an earlier
+  // holder perhaps.
+  Verdict on_append(Rank rank, Term term, Generation generation, std::uint64_t position, std::uint64_t promised, TestClock last_failed,
+                    Bytes bytes);
 
   // Under optimist, before the first append under `term`: the rank goes on with what stands before `kept` of what is here, which is of an
   // older term (vprotocol::Cuts::kept). Without it a newer term begins with nothing.
@@ -38,6 +41,7 @@ class Store {
   struct Content {
     bool refused = false;
     Term term{};                 // of the hosting that appended last
+    Generation generation{};     // of the last append; 0: none under that term
     bool known = false;          // something was appended or opened here before
     std::uint64_t promised = 0;  // more than `bytes` holds: events were lost with their holder
     TestClock last_failed{};
@@ -56,6 +60,7 @@ class Store {
   struct Stream {
     Term fence{};  // appends of lower terms are refused
     Term term{};   // of what is here
+    Generation generation{};  // of the last append under that term
     bool known = false;  // appended or opened, and not forgotten since
     std::uint64_t promised = 0;
     TestClock last_failed{};

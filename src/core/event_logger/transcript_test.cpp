@@ -1,10 +1,12 @@
 // Stories of agents and holders as text: each file in testdata/ is one, see testdata/README.md for the commands.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 
 #include "base/test_transcript.hpp"
+#include "core/event_logger/found.hpp"
 #include "core/event_logger/sender.hpp"
 #include "core/event_logger/store.hpp"
 
@@ -29,6 +31,7 @@ class Story {
     else if (w[0] == "send") send(w[1], false);
     else if (w[0] == "exchange") exchange(w[1]);
     else if (w[0] == "open") open(w);
+    else if (w[0] == "adopt") adopt(w);
     else if (w[0] == "carry") carry(w);
     else if (w[0] == "leave") leave(w[1]);
     else if (w[0] == "die") agents_.erase(w[1]);
@@ -118,8 +121,9 @@ class Story {
       if (!agents_.contains(a.holder)) continue;
       Bytes bytes = Bytes(a.written[append.rank]).subspan(append.position, append.end - append.position);
       Store& store = agent(a.holder).store;
-      auto verdict = store.on_append(append.rank, append.term, append.position, append.promised, append.last_failed, bytes);
-      static const char* words[] = {"taken", "refused", "gap", "full"};
+      auto verdict =
+          store.on_append(append.rank, append.term, append.generation, append.position, append.promised, append.last_failed, bytes);
+      static const char* words[] = {"taken", "outdated", "refused", "gap", "full"};
       out_ << a.holder << ": " << words[static_cast<int>(verdict)] << ", has " << store.end(append.rank) << "\n";
       if (answer && verdict == Store::Verdict::taken && 
           !a.sender.on_stable(append.rank, append.term, {store.end(append.rank), store.last_failed(append.rank)})) {
@@ -147,6 +151,24 @@ class Story {
     else if (!content.known) out_ << "unknown\n";
     else out_ << content.bytes.size() << " bytes, promised " << content.promised << failed_to(content.last_failed)
               << (content.promised > content.bytes.size() ? ": lost" : "") << "\n";
+  }
+  // adopt 1 term 1 from B C, whole 3: of all that these have.
+  void adopt(const std::vector<std::string>& w) {
+    Found best;
+    const Term term{static_cast<std::uint32_t>(std::stoul(w[3]))};
+    const auto whole = std::ranges::find(w, "whole");
+    for (auto place = w.begin() + 5; place != whole; ++place) {
+      const Store::Content content = agent(*place).store.on_open(rank_of(w[1]), term);
+      take(best, {content.known,
+                  content.term,
+                  content.generation,
+                  content.promised,
+                  content.last_failed,
+                  {content.bytes.begin(), content.bytes.end()}});
+    }
+    const Generation whole_from{whole == w.end() ? 0 : static_cast<std::uint32_t>(std::stoul(whole[1]))};
+    out_ << best.bytes.size() << " bytes, promised " << best.promised << ", of term " << best.term.value << ", generation "
+         << best.generation.value << (suffices(best, term, whole_from) ? "" : ": lost") << "\n";
   }
   void tell(const std::string& name) {
     Agent& a = agent(name);
@@ -182,7 +204,7 @@ TEST(EventLogger, WhatWasCarriedMustTouchWhatIsHere) {
   std::vector<std::byte> bytes(16, std::byte{1});
   store.on_carried(Rank{0}, Term{0}, 0, {}, bytes);
   EXPECT_EQ(store.end(Rank{0}), 0u) << "nobody appended here";
-  EXPECT_EQ(store.on_append(Rank{0}, Term{1}, 0, 0, {}, bytes), Store::Verdict::taken);
+  EXPECT_EQ(store.on_append(Rank{0}, Term{1}, Generation{1}, 0, 0, {}, bytes), Store::Verdict::taken);
   store.on_carried(Rank{0}, Term{0}, 16, {}, bytes);
   EXPECT_EQ(store.end(Rank{0}), 16u) << "of an older hosting";
   store.on_carried(Rank{0}, Term{1}, 24, {}, bytes);
@@ -199,7 +221,7 @@ TEST(EventLogger, WhatWasCarriedMustTouchWhatIsHere) {
 TEST(EventLogger, WhatWasCarriedAndFindsNoRoomIsKnownToBeMissing) {
   Store store(24);
   std::vector<std::byte> bytes(16);
-  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, 0, 0, {}, bytes), Store::Verdict::taken);
+  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, Generation{1}, 0, 0, {}, bytes), Store::Verdict::taken);
   store.on_carried(Rank{0}, Term{0}, 16, {}, bytes);
   Store::Content content = store.on_open(Rank{0}, Term{1});
   EXPECT_EQ(content.promised, 32u);
@@ -209,8 +231,8 @@ TEST(EventLogger, WhatWasCarriedAndFindsNoRoomIsKnownToBeMissing) {
 TEST(EventLogger, BytesOfAnOlderTermThatNobodyWasToldAboutAreNoBeginning) {
   Store store(1024);
   std::vector<std::byte> old(32, std::byte{1}), now(16, std::byte{2});
-  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, 0, 0, {}, old), Store::Verdict::taken);
-  EXPECT_EQ(store.on_append(Rank{0}, Term{1}, 0, 0, {}, now), Store::Verdict::taken);
+  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, Generation{1}, 0, 0, {}, old), Store::Verdict::taken);
+  EXPECT_EQ(store.on_append(Rank{0}, Term{1}, Generation{1}, 0, 0, {}, now), Store::Verdict::taken);
   Store::Content content = store.on_open(Rank{0}, Term{2});
   ASSERT_EQ(content.bytes.size(), 16u);
   EXPECT_EQ(content.bytes[0], std::byte{2});
@@ -219,16 +241,35 @@ TEST(EventLogger, BytesOfAnOlderTermThatNobodyWasToldAboutAreNoBeginning) {
 TEST(EventLogger, PartOfAnEventThatWasNotSentWholeGivesWay) {
   Store store(1024);
   std::vector<std::byte> old(40, std::byte{1}), now(16, std::byte{2});
-  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, 0, 0, {}, old), Store::Verdict::taken);
+  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, Generation{1}, 0, 0, {}, old), Store::Verdict::taken);
   store.on_open(Rank{0}, Term{1});
-  EXPECT_EQ(store.on_append(Rank{0}, Term{1}, 0, 16, {}, {}), Store::Verdict::taken);
+  EXPECT_EQ(store.on_append(Rank{0}, Term{1}, Generation{1}, 0, 16, {}, {}), Store::Verdict::taken);
   EXPECT_EQ(store.end(Rank{0}), 40u);
-  EXPECT_EQ(store.on_append(Rank{0}, Term{1}, 16, 16, {}, now), Store::Verdict::taken);
+  EXPECT_EQ(store.on_append(Rank{0}, Term{1}, Generation{1}, 16, 16, {}, now), Store::Verdict::taken);
   Store::Content content = store.on_open(Rank{0}, Term{1});
   ASSERT_EQ(content.bytes.size(), 32u);
   EXPECT_EQ(content.bytes[15], std::byte{1});
   EXPECT_EQ(content.bytes[16], std::byte{2});
   EXPECT_EQ(store.bytes(), 32u);
+}
+
+// An old connection may be read after a newer one.
+TEST(EventLogger, WhatAnEarlierGenerationSentCutsNothingOff) {
+  Store store(1024);
+  std::vector<std::byte> bytes(16, std::byte{1});
+  auto append = [&](std::uint32_t term, std::uint32_t generation, std::uint64_t position) {
+    return store.on_append(Rank{0}, Term{term}, Generation{generation}, position, 0, {}, bytes);
+  };
+  EXPECT_EQ(append(0, 3, 0), Store::Verdict::taken);
+  EXPECT_EQ(append(0, 3, 16), Store::Verdict::taken);
+  EXPECT_EQ(append(0, 1, 0), Store::Verdict::outdated);
+  EXPECT_EQ(store.end(Rank{0}), 32u);
+  EXPECT_EQ(store.on_open(Rank{0}, Term{1}).generation, Generation{3});
+  // Another agent counts its own holders.
+  EXPECT_EQ(append(1, 2, 32), Store::Verdict::taken);
+  store.on_cut(Rank{0}, Term{2}, 48);
+  EXPECT_EQ(store.on_open(Rank{0}, Term{2}).generation, Generation{}) << "nobody appended under that term";
+  EXPECT_EQ(append(2, 1, 48), Store::Verdict::taken);
 }
 
 TEST(EventLogger, WhatIsForgottenStaysFencedAndIsUnknown) {
@@ -237,25 +278,25 @@ TEST(EventLogger, WhatIsForgottenStaysFencedAndIsUnknown) {
   store.on_open(Rank{0}, Term{1});
   store.forget(Rank{0}, Term{1});
   // A node that was silent for long does not know that its rank is elsewhere.
-  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, 0, 0, {}, bytes), Store::Verdict::refused);
+  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, Generation{1}, 0, 0, {}, bytes), Store::Verdict::refused);
   EXPECT_FALSE(store.on_open(Rank{0}, Term{2}).known);
-  EXPECT_EQ(store.on_append(Rank{0}, Term{2}, 0, 0, {}, bytes), Store::Verdict::taken);
+  EXPECT_EQ(store.on_append(Rank{0}, Term{2}, Generation{1}, 0, 0, {}, bytes), Store::Verdict::taken);
 }
 
 // Under optimist (docs/optimist.md, Cuts).
 TEST(EventLogger, ACutStreamGoesOnUnderItsNewTerm) {
   Store store(1024);
   std::vector<std::byte> old(48, std::byte{1}), now(16, std::byte{2});
-  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, 0, 48, {}, old), Store::Verdict::taken);
+  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, Generation{1}, 0, 48, {}, old), Store::Verdict::taken);
   store.on_cut(Rank{0}, Term{1}, 32);
   EXPECT_EQ(store.end(Rank{0}), 32u);
   EXPECT_EQ(store.bytes(), 32u);
-  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, 32, 0, {}, now), Store::Verdict::refused) << "of the orphan";
-  EXPECT_EQ(store.on_append(Rank{0}, Term{1}, 0, 0, {}, {}), Store::Verdict::taken);
+  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, Generation{1}, 32, 0, {}, now), Store::Verdict::refused) << "of the orphan";
+  EXPECT_EQ(store.on_append(Rank{0}, Term{1}, Generation{1}, 0, 0, {}, {}), Store::Verdict::taken);
   EXPECT_EQ(store.end(Rank{0}), 32u) << "what was kept is not asked for again";
   store.on_cut(Rank{0}, Term{1}, 0);
   EXPECT_EQ(store.end(Rank{0}), 32u) << "a cut of its own term says nothing of it";
-  EXPECT_EQ(store.on_append(Rank{0}, Term{1}, 32, 32, {}, now), Store::Verdict::taken);
+  EXPECT_EQ(store.on_append(Rank{0}, Term{1}, Generation{1}, 32, 32, {}, now), Store::Verdict::taken);
   Store::Content content = store.on_open(Rank{0}, Term{2});
   EXPECT_EQ(content.bytes.size(), 48u);
   EXPECT_EQ(content.promised, 32u) << "nobody misses what was cut";
@@ -274,7 +315,7 @@ TEST(EventLogger, ARankThatIsRolledBackAsksAgainWhatIsHeld) {
     for (Sender::Append a; sender.poll_append(a);) {
       store.on_cut(a.rank, a.term, kept);
       const Bytes bytes = Bytes(stream).subspan(a.position, a.end - a.position);
-      ASSERT_EQ(store.on_append(a.rank, a.term, a.position, a.promised, a.last_failed, bytes), Store::Verdict::taken);
+      ASSERT_EQ(store.on_append(a.rank, a.term, a.generation, a.position, a.promised, a.last_failed, bytes), Store::Verdict::taken);
       ASSERT_TRUE(sender.on_stable(a.rank, a.term, {store.end(a.rank), {}}));
     }
   };
@@ -301,13 +342,13 @@ TEST(EventLogger, ARankThatIsRolledBackAsksAgainWhatIsHeld) {
 TEST(EventLogger, TheBoundIsOfAllStreamsTogether) {
   Store store(32);
   std::vector<std::byte> bytes(24);
-  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, 0, 0, {}, bytes), Store::Verdict::taken);
-  EXPECT_EQ(store.on_append(Rank{1}, Term{0}, 0, 0, {}, bytes), Store::Verdict::full);
+  EXPECT_EQ(store.on_append(Rank{0}, Term{0}, Generation{1}, 0, 0, {}, bytes), Store::Verdict::taken);
+  EXPECT_EQ(store.on_append(Rank{1}, Term{0}, Generation{1}, 0, 0, {}, bytes), Store::Verdict::full);
   EXPECT_EQ(store.end(Rank{1}), 0u);
   store.forget(Rank{0}, Term{0});
   EXPECT_EQ(store.end(Rank{0}), 24u);
   store.forget(Rank{0}, Term{1});
-  EXPECT_EQ(store.on_append(Rank{1}, Term{0}, 0, 0, {}, bytes), Store::Verdict::taken);
+  EXPECT_EQ(store.on_append(Rank{1}, Term{0}, Generation{1}, 0, 0, {}, bytes), Store::Verdict::taken);
   EXPECT_EQ(store.bytes(), 24u);
 }
 

@@ -41,6 +41,7 @@ class Arrivals {
   // Whether this is the one that either would take next, with no other before it.
   bool is_next(Sequence number) const { return !is_old(number) && number.value == below_; }
   std::uint64_t below() const { return below_; }
+  bool has(Sequence number) const { return is_old(number) || above_.contains(number.value); }
 
  private:
   // The two mutations stand for the two ways to be wrong; tests must see each.

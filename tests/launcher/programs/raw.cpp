@@ -187,7 +187,7 @@ void act(std::string word) {
   else if (verb == "caught")
     tell(BootstrapKind::caught_up, raw(wire::CaughtUp{10, 7, 3, 1}));
   else if (verb == "diverge")
-    tell(BootstrapKind::diverged, raw(wire::Diverged{std::strcmp(value.c_str(), "warn") != 0, 5}), "byte 3");
+    tell(BootstrapKind::diverged, raw(wire::Diverged{std::strcmp(value.c_str(), "warn") != 0, -1, 5}), "byte 3");
   else if (verb == "unprotect")
     tell(BootstrapKind::unprotect, raw(wire::Unprotect{std::atoi(value.c_str())}));
   else if (verb == "listen")
