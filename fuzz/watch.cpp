@@ -37,7 +37,7 @@ void take(Bytes input) {
   daemon::JobWatch watch = make_watch();
   watch.on_sample(0, input);
   watch.on_sample(1, input);
-  touch(bytes_of(daemon::metrics_text(watch, {"none", "process", 1, {true, false}, {false, false}})));
+  touch(bytes_of(daemon::metrics_text(watch, {"none", "process", 1, {true, false}, {daemon::NodeRole::ranks, daemon::NodeRole::spare}})));
   Result<daemon::Json> line = daemon::decode_line(text_of(input));
   if (!line) return;
   if (auto request = daemon::read_watch_request(*line)) touch(bytes_of(daemon::answer_watch(watch, *request).dump()));

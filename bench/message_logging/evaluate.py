@@ -45,9 +45,15 @@ def total(rounds, name, variant, field):
     return median(found) if found else None
 
 
+def messages(rounds, name, variant):
+    """Without the frames of dependencies, which are counted among what was sent."""
+    sent, frames = (total(rounds, name, variant, field) for field in ("messages_sent", "dependency_frames"))
+    return None if sent is None else sent - frames
+
+
 def piggybacked(rounds, name, variant):
     """Bytes of dependencies a message."""
-    sent = total(rounds, name, variant, "messages_sent")
+    sent = messages(rounds, name, variant)
     return total(rounds, name, variant, "dependency_bytes") / sent if sent else None
 
 

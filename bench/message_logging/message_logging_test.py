@@ -142,7 +142,7 @@ class Launcher(network.Network):
 
 class EventLoggers(unittest.TestCase):
     def outcome(self, sent, frames):
-        return outcome({"seconds": 1.0, "digest": 7}, determinants=5, bytes_logged=10, messages_logged=1, messages_sent=sent,
+        return outcome({"seconds": 1.0, "digest": 7}, determinants=5, bytes_logged=10, messages_logged=1, messages_sent=sent + frames,
                        dependency_frames=frames, dependency_bytes=16 * frames)
 
     def test_what_goes_with_messages(self):

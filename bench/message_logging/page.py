@@ -124,8 +124,8 @@ def logger_rows(entry):
         for place in LOGGER_PLACES:
             name = f"loggers.{kernel}.n4.{place}"
             for kind, loggers in (("", "-"), *((kind, str(n)) for kind, n in LOGGERS.items())):
-                sent, events, frames = (evaluate.total(rounds, name, OPTIMIST + kind, field)
-                                        for field in ("messages_sent", "determinants", "dependency_frames"))
+                sent = evaluate.messages(rounds, name, OPTIMIST + kind)
+                events, frames = (evaluate.total(rounds, name, OPTIMIST + kind, field) for field in ("determinants", "dependency_frames"))
                 if not sent:
                     continue
                 rows.append([kernel.upper(), PLACE_NAMES[place], loggers, f"{sent:.0f}", f"{events:.0f}", f"{frames:.0f}",
