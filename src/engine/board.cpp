@@ -144,6 +144,7 @@ void EngineImpl::reset_incoming(Peer& p) {
   p.in.feeding = true;
   p.in.behind = false;
   p.in.waiting.clear();  // they are in the log too, or come again
+  forget_again(p);
   if (!p.local) fetch_what_was_coming(p);
   p.in.released = 0 - (p.in.held_bytes - p.in.held_log_bytes);  // the next channel's credit is the limit less what is still held
 }

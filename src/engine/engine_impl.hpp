@@ -322,7 +322,12 @@ class EngineImpl {
   // Ranks that are here together are lost together.
   bool keeps_sums(const Peer& of) const { return node_level_ && !of.local; }
   void on_taken_from(Peer& from, ContextPeer& arrivals, const FrameHeader& header, const Bytes* payload);
-  void on_payload_from(Peer& from, const FrameHeader& header, Bytes payload);
+  void on_payload_of(const Message& message);
+  void on_duplicate(Peer& from, ContextPeer& arrivals, const FrameHeader& header, const Bytes* payload);
+  bool ask_again(Peer& from, const ContextPeer& arrivals, const FrameHeader& header);
+  void on_data_again(Peer& from, MessageName name, std::uint64_t offset, Bytes payload);
+  void on_fetched_again(const RemoteAnswer& answer);
+  void forget_again(Peer& from);
   void on_again_from(Peer& from, ContextPeer& arrivals, const FrameHeader& header, const Bytes* payload);
   void on_renewed(Peer& from, const FrameHeader& before, const FrameHeader& header, const Bytes* payload);
   void take_back(Peer& from, ContextPeer& arrivals, const Message& message);
@@ -434,6 +439,7 @@ class EngineImpl {
   std::unique_ptr<RemoteLog> remote_log_;     // null as rail_
   std::unordered_map<std::uint64_t, Peer*> questions_;   // open reads of remote_log_
   std::unordered_map<std::uint64_t, Message*> fetches_;  // open fetches of remote_log_
+  std::unordered_map<std::uint64_t, std::pair<Peer*, MessageName>> fetches_again_;  // the same, of what is in Incoming::again
   bool taking_from_log_ = false;    // records of remote_log_ are being taken
   bool payload_follows_ = false;    // an eager frame is accepted whose payload is still coming
   std::vector<Message*> gathered_;  // scratch of read_gathered

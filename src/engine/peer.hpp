@@ -70,6 +70,12 @@ struct WaitingFrame {
   std::vector<std::byte> payload;
 };
 
+// A payload that is compared and thrown away.
+struct PayloadAgain {
+  wire::FrameHeader header;
+  std::vector<std::byte> bytes;
+};
+
 struct Incoming {
   bool open = false;               // the peer's channel to this incarnation is attached
   std::uint64_t opening = 0;       // its Opening::position
@@ -95,6 +101,8 @@ struct Incoming {
   bool silent = false;                // TCP: asked for a payload, and nothing has come since for long: its log is read instead
   std::map<MessageName, Message*> receiving;  // matched, payload under way
   std::map<MessageName, Message*> unlogged;   // announced and perhaps in no log: then lost with the sender, which sends it again
+  std::map<MessageName, PayloadAgain> again;  // known, announced once more, and asked for to be compared
+  std::uint64_t again_bytes = 0;              // of them all
   os::ProcessMemory memory;                   // of its newest incarnation
   bool memory_refused = false;
   bool reading = false;                       // Inbound::reading is set

@@ -144,11 +144,8 @@ void EngineImpl::accept(Peer& from, const FrameHeader& header, Bytes payload, co
   }
   const Bytes* at_hand = in_place && !payload_follows_ ? &payload : nullptr;
   if (verdict == core::match::Arrivals::Verdict::duplicate) {
-    on_again_from(from, arrivals, header, at_hand);
     if (in_place && !taking_from_log_) release_credit(from, header.length);
-    // Its sender, which sends it again without a log, waits to be asked for the payload: nothing of it is wanted.
-    if (header.kind == FrameKind::rendezvous && !(header.flags & wire::flag_logged)) decline(from, header);
-    return;
+    return on_duplicate(from, arrivals, header, at_hand);
   }
   bool numbered = header.flags & wire::flag_numbered;
   RecvOperation* receive = nullptr;
@@ -369,7 +366,7 @@ void EngineImpl::ask_for(Peer& from, const FrameHeader& header, std::uint64_t wa
 
 void EngineImpl::on_data(Peer& from, const FrameHeader& header, Bytes payload) {
   auto it = from.in.receiving.find(name_of(header));
-  if (it == from.in.receiving.end()) return;  // completed from the log meanwhile
+  if (it == from.in.receiving.end()) return on_data_again(from, name_of(header), header.offset, payload);  // or completed from the log meanwhile
   Message& m = *it->second;
   if (header.offset != m.arrived || header.length > m.wanted - m.arrived) return;  // a piece of a transfer given up
   put(m.receive->sink, m.arrived, payload);
@@ -383,6 +380,7 @@ void EngineImpl::on_piece(Peer& from, std::map<MessageName, Message*>::iterator 
   if (m.arrived < m.wanted) return;
   point("rendezvous.received");
   from.in.receiving.erase(receiving);
+  on_payload_of(m);
   finish(*m.receive, m);
 }
 

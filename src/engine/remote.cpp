@@ -194,7 +194,6 @@ void EngineImpl::on_placed(Peer& from, const FrameHeader& header) {
   if (header.kind == FrameKind::eager) release_credit(from, header.length);
   auto it = from.in.receiving.find(name_of(header));
   if (it == from.in.receiving.end()) return;  // taken from the log meanwhile
-  if (header.kind == FrameKind::eager) on_payload_from(from, header, {it->second->receive->sink.data, header.length});
   it->second->arrived += header.length;
   on_piece(from, it);
 }

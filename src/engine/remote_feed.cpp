@@ -153,7 +153,7 @@ void EngineImpl::fetch_what_was_coming(Peer& from) {
 
 void EngineImpl::on_fetched(const RemoteAnswer& answer) {
   auto it = fetches_.find(answer.id);
-  if (it == fetches_.end()) return;
+  if (it == fetches_.end()) return on_fetched_again(answer);
   Message& m = *it->second;
   if (answer.absent && (m.header.flags & wire::flag_ahead)) {
     fetches_.erase(it);
@@ -167,6 +167,7 @@ void EngineImpl::on_fetched(const RemoteAnswer& answer) {
   m.arrived += answer.data.size();
   if (!answer.last) return;
   fetches_.erase(it);
+  on_payload_of(m);
   finish(*m.receive, m);
 }
 

@@ -81,6 +81,11 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) receive_all();
   else send_all(again);
+  /* What rank 0 has asked rank 1 for, to compare it, comes in between. */
+  for (int i = 0; i < 50; ++i) {
+    usleep(2000);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
   MPI_Finalize();
   return 0;
 }
