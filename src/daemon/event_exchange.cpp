@@ -37,7 +37,7 @@ void EventKeeper::exchange_soon() {
 void EventKeeper::exchange() {
   if (visit_.door && visit_.door->open()) tell_known(visit_.door->channel(), visit_.told, visit_.door.get());
   for (const GuestPtr& guest : guests_) {
-    if (guest->keeps_events && !guest->over) tell_known(*guest->channel, guest->told, guest.get());
+    if (guest->exchanges && !guest->over) tell_known(*guest->channel, guest->told, guest.get());
   }
 }
 

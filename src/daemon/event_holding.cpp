@@ -31,7 +31,6 @@ void EventKeeper::on_guest(int agent, ChannelPtr channel) {
 void EventKeeper::on_guest_frame(const GuestPtr& guest, ControlKind kind, Bytes payload) {
   if (EventsAppend append; kind == ControlKind::events_append && read_struct(payload, append) && append.rank >= 0) {
     on_append(*guest, append, payload);
-    if (optimist_ && !std::exchange(guest->keeps_events, true)) exchange_soon();
     if (guest->unanswered.size() > 1) return;  // the answer is on its way already
     std::weak_ptr<Guest> weak = guest;
     loop_.at(os::now(), [this, weak] {
@@ -42,6 +41,7 @@ void EventKeeper::on_guest_frame(const GuestPtr& guest, ControlKind kind, Bytes 
   } else if (EventsCut cut; kind == ControlKind::events_cut && optimist_ && read_struct(payload, cut) && cut.rank >= 0) {
     store_.on_cut(Rank{cut.rank}, Term{cut.term}, cut.position);  // the first append of that term is refused where this was
   } else if (kind == ControlKind::events_known && optimist_) {
+    if (!std::exchange(guest->exchanges, true)) exchange_soon();
     learn(payload, guest.get());
   }
 }

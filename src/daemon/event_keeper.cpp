@@ -29,20 +29,45 @@ EventKeeper::~EventKeeper() {
   loop_.cancel(held_back_);
 }
 
+void EventKeeper::keep_on_disk(EventFiles::Place place, bool on_nodes_too) {
+  on_nodes_ = on_nodes_too;
+  files_ = std::make_unique<EventFiles>(loop_, std::move(place),
+                                        EventFiles::Handlers{[this](Rank rank) { return owner_.written(rank); },
+                                                             [this](Rank rank, std::uint64_t position, MutableBytes out) {
+                                                               return owner_.read_events(rank, position, out);
+                                                             },
+                                                             [this](Rank rank) { tell(rank); }, [this](Rank rank) { owner_.on_fenced(rank); },
+                                                             [this](Rank rank) { owner_.on_damaged(rank); },
+                                                             [this](const std::string& why) { owner_.on_disk_failed(why); }});
+}
+
+// At both levels, what both have.
+EventKeeper::Extent EventKeeper::stable(Rank rank) const {
+  if (!files_) return sender_.stable(rank);
+  const Extent on_disk = files_->stable(rank);
+  return on_nodes_ ? core::event_logger::in_both(sender_.stable(rank), on_disk) : on_disk;
+}
+
 void EventKeeper::add_rank(Rank rank, Term term, const Extent& promised) {
   stop_carrying();
   terms_[rank] = term;
-  sender_.add(rank, term, promised);
-  sender_.on_published(rank, owner_.written(rank));
+  if (on_nodes_) {
+    sender_.add(rank, term, promised);
+    sender_.on_published(rank, owner_.written(rank));
+  }
+  if (files_) files_->add_rank(rank, term, promised);
   if (has_holder_ && holder_ < 0) sender_.on_no_holder();
   tell(rank);
   pump();
 }
 
 void EventKeeper::roll_back(Rank rank, Term term, std::uint64_t position) {
-  sender_.roll_back(rank, term, position);
   terms_[rank] = term;
-  sender_.on_published(rank, owner_.written(rank));
+  if (on_nodes_) {
+    sender_.roll_back(rank, term, position);
+    sender_.on_published(rank, owner_.written(rank));
+  }
+  if (files_) files_->roll_back(rank, term, position);
   cuts_[rank].push_back({rank.value, term.value, position});
   if (visit_.door && visit_.door->open()) visit_.door->channel().send(ControlKind::events_cut, cuts_[rank].back());
   tell(rank);
@@ -100,8 +125,10 @@ void EventKeeper::cut_off(std::set<int> agents) {
 
 void EventKeeper::hold_back(std::int64_t for_ns) {
   loop_.cancel(held_back_);
+  if (files_) files_->hold_back(true);
   held_back_ = loop_.at(os::later(os::now(), for_ns), [this] {
     held_back_ = 0;
+    if (files_) files_->hold_back(false);
     pump();
   });
 }
@@ -117,7 +144,9 @@ void EventKeeper::on_visit_open(std::uint64_t number) {
   sender_.on_connected(generation_);
   tell_cuts();
   pump();
-  if (optimist_) exchange_soon();
+  if (!optimist_) return;
+  visit_.door->channel().send_bytes(ControlKind::events_known);  // from now on what is stable goes both ways
+  exchange_soon();
 }
 
 void EventKeeper::on_visit_closed(std::uint64_t number) {
@@ -156,7 +185,7 @@ void EventKeeper::on_holder_frame(ControlKind kind, Bytes payload) {
     pump();
     if (Generation held; sender_.poll_held(held)) {
       owner_.on_held(held);
-      if (optimist_) return;
+      if (optimist_ || files_) return;  // what goes with a message is in no file
       carriable_ = true;
       owner_.on_carriable(holder_);
     }
@@ -189,13 +218,15 @@ void EventKeeper::stop_carrying() {
 }
 
 void EventKeeper::tell(Rank rank) {
-  owner_.on_stable(rank, sender_.stable(rank));
-  if (optimist_) learn(rank, terms_.at(rank), sender_.stable(rank).end, nullptr);
+  const Extent extent = stable(rank);
+  owner_.on_stable(rank, extent);
+  if (optimist_) learn(rank, terms_.at(rank), extent.end, nullptr);
 }
 
 void EventKeeper::look(Rank rank) {
   if (!terms_.contains(rank)) return;
-  sender_.on_published(rank, owner_.written(rank));
+  if (on_nodes_) sender_.on_published(rank, owner_.written(rank));
+  if (files_) files_->look(rank);
   if (carriable_) look_again_.insert(rank);
   if (has_holder_ && holder_ < 0) return tell(rank);
   pump();

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "daemon/adoption.hpp"
+#include "daemon/event_directory.hpp"
 #include "daemon/head.hpp"
 #include "daemon/unprotected.hpp"
 #include "os/clock.hpp"
@@ -42,6 +43,12 @@ bool Head::hold_events(int agent, std::int64_t for_ns) {
   return true;
 }
 
+bool Head::disk_fault(int agent, std::int64_t for_ns) {
+  if (states_[static_cast<std::size_t>(agent)].gone || !job_.keeps_on_disk()) return false;
+  agents_.send(agent, ControlKind::disk_fault, DiskFault{for_ns});
+  return true;
+}
+
 // Fault injection. The agents cut and heal by themselves, this process what is its own: it is on side 0.
 bool Head::partition(const Injection& injection) {
   if (heal_ != 0) return false;
@@ -73,7 +80,7 @@ void Head::start_if_ready() {
     machines.push_back(static_cast<std::uint16_t>(std::ranges::find(machines_, name) - machines_.begin()));
   }
   agents_.send_all_bytes(ControlKind::start, std::as_bytes(std::span(machines)));
-  if (job_.keeps_events()) {
+  if (job_.has_holders()) {
     for (int agent = 0; agent < job_.node_count; ++agent) give_holder(agent, -1);
   }
   agents_.on_started();
@@ -185,11 +192,11 @@ std::string Head::why_no_target() const {
 }
 
 // A node with ranks ends the job. A spare one has nothing to do but to pass on what others say.
-void Head::on_unfit_at_start(int agent, std::string_view why) {
+void Head::on_unfit_at_start(int agent, std::string_view why, int exit_code) {
   const std::string what = fmt::format("node {} ({}): {}", agent, job_.node_name(agent), why);
   if (agent < job_.node_count) {
     if (!exit_code_) output_.say(what + "; the job ends");
-    return end(1, 0);
+    return end(exit_code, 0);
   }
   output_.say(what + "; it is not used as a spare");
   states_[static_cast<std::size_t>(agent)].unfit = states_[static_cast<std::size_t>(agent)].ready = true;
@@ -287,9 +294,9 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
     }
   }
   AgentState& state = states_[static_cast<std::size_t>(to)];
-  if (state.holder < 0) give_holder(to, -1);
+  if (job_.has_holders() && state.holder < 0) give_holder(to, -1);
   for (int rank : ranks) {
-    if (state.holder >= 0 && std::ranges::find(hosting(rank).places, state.holder) == hosting(rank).places.end()) {
+    if (job_.keeps_on_nodes() && state.holder >= 0 && std::ranges::find(hosting(rank).places, state.holder) == hosting(rank).places.end()) {
       hosting(rank).places.push_back(state.holder);
     }
     keep(rank);
@@ -320,7 +327,7 @@ void Head::give_holder(int agent, int not_this) {
   AgentState& state = states_[static_cast<std::size_t>(agent)];
   state.holder = choose_holder(agent, not_this);
   ++state.generation;
-  const std::vector<int> ranks = ranks_at(agent);
+  const std::vector<int> ranks = job_.keeps_on_nodes() ? ranks_at(agent) : std::vector<int>();
   for (int rank : ranks) {
     Hosting& h = hosting(rank);
     if (state.holder < 0) h.place_lost = true;
@@ -329,7 +336,8 @@ void Head::give_holder(int agent, int not_this) {
   }
   tell_holder(agent);
   if (state.holder < 0 && !ranks.empty()) {
-    output_.say(fmt::format("the determinants of node {} are on that node alone from now on: no other node is left to hold them", agent));
+    output_.say(fmt::format("the determinants of node {} are on that node{} alone from now on: no other node is left to hold them", agent,
+                            job_.keeps_on_disk() ? " and on disk" : ""));
   }
 }
 
@@ -371,6 +379,28 @@ void Head::on_holder_lost(int agent, Bytes payload) {
   if (!read_struct(payload, lost) || lost.generation != state.generation || ending_) return;
   output_.say(fmt::format("node {} keeps its determinants elsewhere from now on: node {}: {}", agent, state.holder, text_of(payload)));
   give_holder(agent, state.holder);
+}
+
+void Head::on_disk_failed(int agent, Bytes text) {
+  if (ending_) return;
+  output_.say(fmt::format("node {} ({}): {}; the job ends", agent, job_.node_name(agent), text_of(text)));
+  end(1, grace_ms);
+}
+
+// Of the first head: the others find it.
+Result<> Head::make_event_directory() {
+  if (!job_.keeps_on_disk() || epoch_ > 0) return {};
+  Result<> made = EventDirectory::make(job_.event_directory, job_.event_key, job_.rank_count());
+  if (!made) {
+    job_.event_directory.clear();
+    return fail(fmt::format("{} (--event-dir)", made.error().text));
+  }
+  return {};
+}
+
+void Head::remove_event_directory() {
+  if (!job_.keeps_on_disk() || job_.event_directory.empty()) return;
+  if (Result<> removed = EventDirectory::remove(job_.event_directory); !removed) fmt::print(stderr, "holdfast: {}\n", removed.error().text);
 }
 
 void Head::on_adopt_failed(int agent, Bytes text) {

@@ -141,7 +141,7 @@ void Head::resume_over() {
   for (int node = 0; node < job_.agent_count(); ++node) {
     const AgentState& state = states_[static_cast<std::size_t>(node)];
     if (state.superseded) agents_.expel(node);
-    if (job_.keeps_events() && !state.superseded && !state.lost_early && !ranks_at(node).empty()) give_holder(node, -1);
+    if (job_.has_holders() && !state.superseded && !state.lost_early && !ranks_at(node).empty()) give_holder(node, -1);
   }
   for (int rank = 0; rank < job_.rank_count(); ++rank) publish(rank);
   for (int node : missing) {

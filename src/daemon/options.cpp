@@ -34,7 +34,7 @@ struct Section {
 struct Whole {
   Words set_everywhere;
   PlacementOptions placement;
-  std::string protocol = "pessimist", level, on_divergence = "end", large_messages = "auto", record_libc = "yes";
+  std::string protocol, level, event_directory, on_divergence = "end", large_messages = "auto", record_libc = "yes";
   std::string log_memory, log_disk, log_ready = "32M", log_directory, eager_limit;
   std::optional<int> restarts;
   int spares = 0;
@@ -84,7 +84,10 @@ void declare_whole(CLI::App& app, Whole& whole) {
                  "spread (default): the ranks of a lost node start again on a spare one, or spread over the others; spare: only on a spare one; end");
   declare(app, whole.tree);
   app.add_option("--log-level", whole.level,
-                 "process, or node (default with several nodes): what determinants survive before a message that depends on them leaves");
+                 "process, node (default with several nodes), disk, or several as in node+disk: what determinants survive before a message that depends "
+                 "on them leaves; process+node: only output waits for what comes behind the +");
+  app.add_option("--event-dir", whole.event_directory,
+                 "where determinants are kept at --log-level disk, shared by all nodes (default: as --log-dir)");
   app.add_flag("--no-sender-log", whole.no_sender_log,
                "determinants are logged and payloads are not: for measurements, nothing is recovered");
   app.add_option("--event-memory", whole.event_memory, "what a node holds of other nodes' determinants at most (default 1G)");
@@ -261,18 +264,46 @@ std::expected<void, UsageError> fill_background(const Whole& whole, bool placed,
   return {};
 }
 
-std::expected<void, UsageError> fill_nodes(const Whole& whole, Job& job) {
-  job.spare_count = whole.spares;
-  const bool several = job.agent_count() > 1;
-  if (whole.level == "disk") return usage("--log-level disk is not supported yet: process or node");
-  if (!whole.level.empty() && whole.level != "process" && whole.level != "node") {
-    return usage(fmt::format("--log-level {}: process or node", whole.level));
+// "process+node": its words, each once.
+bool parse_level(std::string_view text, bool& process, bool& node, bool& disk) {
+  while (true) {
+    const std::string_view word = text.substr(0, text.find('+'));
+    bool* level = word == "process" ? &process : word == "node" ? &node : word == "disk" ? &disk : nullptr;
+    if (!level || std::exchange(*level, true)) return false;
+    if (word.size() == text.size()) return true;
+    text.remove_prefix(word.size() + 1);
   }
-  if (whole.level == "node" && !several) return usage("--log-level node: needs a second node (--nodes, --spares) to hold what must survive the first");
-  if (whole.level == "process" && whole.spares > 0) {
+}
+
+// docs/events.md, Levels.
+std::expected<void, UsageError> fill_level(const Whole& whole, Job& job) {
+  const bool several = job.agent_count() > 1;
+  bool process = whole.level.empty() && !several, node = whole.level.empty() && several, disk = false;
+  if (!whole.level.empty() && !parse_level(whole.level, process, node, disk)) {
+    return usage(fmt::format("--log-level {}: process, node, disk, or several of them as in node+disk", whole.level));
+  }
+  if (node && !several) {
+    return usage(fmt::format("--log-level {}: needs a second node (--nodes, --spares) to hold what must survive the first", whole.level));
+  }
+  if (disk && !several) {
+    return usage(fmt::format("--log-level {}: needs a second node (--nodes, --spares) on which ranks can start again", whole.level));
+  }
+  if (!node && !disk && whole.spares > 0) {
     return usage("--spares: at --log-level process nothing outlives a node; leave the level out, or say node");
   }
-  job.log_level = several && whole.level != "process" ? wire::LogLevel::node : wire::LogLevel::process;
+  job.names_process = process && (node || disk);
+  if (job.names_process && whole.protocol.empty()) job.protocol = wire::Protocol::optimist;
+  if (job.names_process && job.protocol != wire::Protocol::optimist) {
+    return usage(fmt::format("--log-level {}: messages that leave before what they depend on outlives their node need --protocol optimist; "
+                             "leave out --protocol, or process+",
+                             whole.level));
+  }
+  job.log_level = node && disk ? wire::LogLevel::node_disk : disk ? wire::LogLevel::disk : node ? wire::LogLevel::node : wire::LogLevel::process;
+  if (!whole.event_directory.empty() && !job.keeps_on_disk()) return usage("--event-dir: only --log-level disk writes there");
+  return {};
+}
+
+std::expected<void, UsageError> fill_nodes(const Whole& whole, Job& job) {
   if (const std::string on_loss = whole.on_node_loss.value_or("spread"); on_loss != "spread" && on_loss != "spare" && on_loss != "end") {
     return usage(fmt::format("--on-node-loss {}: spread, spare or end", on_loss));
   }
@@ -298,13 +329,15 @@ std::expected<void, UsageError> fill_sender_log(const Whole& whole, Job& job) {
 }
 
 std::expected<void, UsageError> fill_job(const Whole& whole, const Words& environment, Job& job) {
+  job.spare_count = whole.spares;
   if (whole.protocol == "none") {
     job.protocol = wire::Protocol::none;
   } else if (whole.protocol == "optimist") {
     job.protocol = wire::Protocol::optimist;
-  } else if (whole.protocol != "pessimist") {
+  } else if (!whole.protocol.empty() && whole.protocol != "pessimist") {
     return usage(fmt::format("--protocol {}: none, pessimist or optimist", whole.protocol));
   }
+  if (auto filled = fill_level(whole, job); !filled) return filled;
   if (auto filled = fill_sender_log(whole, job); !filled) return filled;
   if (whole.large_messages == "direct") {
     job.large_messages = LargeMessages::direct;
@@ -362,6 +395,14 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
     if (random && !injection.seed_given) injection.seed = randombytes_random();
   }
   return {};
+}
+
+// Of this job alone. `directory`: where the command was given.
+void choose_event_directory(const Whole& whole, const std::string& directory, Job& job) {
+  if (!job.keeps_on_disk()) return;
+  randombytes_buf(&job.event_key, sizeof job.event_key);
+  const std::string& base = whole.event_directory.empty() ? job.log_directory : whole.event_directory;
+  job.event_directory = fmt::format("{}/holdfast-events-{:016x}", base[0] == '/' ? base : directory + "/" + base, job.event_key);
 }
 
 }  // namespace
@@ -423,6 +464,7 @@ std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words&
                             : apply(whole.placement, environment, directory, whole.spares, out, whole.ignored_flags);
   if (!applied) return usage(applied.error().text);
   if (auto filled = fill_job(whole, environment, out.job); !filled) return std::unexpected(filled.error());
+  choose_event_directory(whole, directory, out.job);
   if (auto filled = fill_background(whole, placed.has_value(), out); !filled) return std::unexpected(filled.error());
   auto tree = tree_settings(whole.tree, out.job.agent_count(), out.job.agent_count() > 1 && out.job.protocol != wire::Protocol::none);
   if (!tree) return usage(tree.error().text);
