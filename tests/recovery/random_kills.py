@@ -4,7 +4,7 @@ well, their ranks taken over by spares (under optimist what they determined last
 that is shorter. Every run must print the same bytes as the undisturbed one.
 
     random_kills.py --build build [--cases 150] [--seed S] [--only I] [--timeout 60] [--minutes M] [--program NAME]
-                    [--log FILE] [--lose-nodes | --partitions] [--protocol optimist]
+                    [--log FILE] [--lose-nodes | --partitions] [--protocol optimist] [--log-level disk]
 
 The seed is fresh and printed; with --seed the same cases are drawn again, with --only I case I alone. Exit code 1 when a
 case failed; the command that repeats it is printed.
@@ -146,7 +146,7 @@ class Suite:
         return self.references[key]
 
     def words(self, case):
-        return ways(case) + ["--protocol", self.options.protocol]
+        return ways(case) + ["--protocol", self.options.protocol] + (["--log-level", self.options.log_level] if case.nodes > 1 and self.options.log_level else [])
 
     def run_case(self, case):
         reference, problem = self.reference(case)
@@ -171,6 +171,7 @@ class Suite:
         again = f"{sys.executable} {os.path.relpath(__file__)} --build {self.options.build} --seed {self.options.seed} --only {case.number}"
         again += f" --program {self.options.program}" if self.options.program else ""
         again += f" --protocol {self.options.protocol}" if self.options.protocol != "pessimist" else ""
+        again += f" --log-level {self.options.log_level}" if self.options.log_level else ""
         again += " --lose-nodes" if self.options.lose_nodes else " --partitions" if self.options.partitions else ""
         self.say(f"FAILED case {case.number}: {case.program}, {case.ranks} ranks, {case.nodes} node(s), {case.kills} kill(s), {case.losses} lost node(s): {problem}")
         self.say(f"  repeat:  {again}")
@@ -246,6 +247,7 @@ def main():
     parser.add_argument("--log", default=None)
     parser.add_argument("--lose-nodes", action="store_true", help="4 nodes, of which 1 or 2 are lost")
     parser.add_argument("--partitions", action="store_true", help="4 nodes, of which 1 or 2 are cut off for longer than --node-timeout")
+    parser.add_argument("--log-level", default=None, help="of jobs on several nodes")
     parser.add_argument("--protocol", choices=("pessimist", "optimist"), default="pessimist")
     options = parser.parse_args()
     if options.seed is None:
