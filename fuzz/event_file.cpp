@@ -19,9 +19,9 @@ Octets sample(Random& random) {
     const auto rank = static_cast<std::int32_t>(random() % 2);
     const auto kind = random() % 8 == 0 ? FileRecord::Kind::cut : FileRecord::Kind::append;
     const std::vector<std::byte> bytes(kind == FileRecord::Kind::append ? random() % 40 : 0);
-    encode({.kind = kind, .rank = Rank{rank}, .term = Term{static_cast<std::uint32_t>(random() % 2)}, .position = ends[rank], .promised = random() % 64,
-            .last_failed = TestClock{random() % 4}, .bytes = bytes},
-           name, out.size(), synced, out);
+    const Term term{static_cast<std::uint32_t>(random() % 2)};
+    const TestClock last_failed{random() % 4};
+    encode({kind, Rank{rank}, term, ends[rank], random() % 64, last_failed, bytes}, name, out.size(), synced, out);
     ends[rank] += bytes.size();
     if (random() % 2) synced = out.size();
   }

@@ -233,7 +233,8 @@ Result<> Agent::open_event_directory() {
   }
   Result<os::UniqueFd> file = directory->make_file(ticket_.node);
   if (!file) return fail(fmt::format("{} (--event-dir)", file.error().text));
-  event_files_.emplace(std::move(*directory), core::event_logger::FileName{job_.event_key, static_cast<std::uint32_t>(ticket_.node)}, std::move(*file));
+  const core::event_logger::FileName name{job_.event_key, static_cast<std::uint32_t>(ticket_.node)};
+  event_files_.emplace(std::move(*directory), name, std::move(*file));
   return {};
 }
 

@@ -129,7 +129,9 @@ Result<std::vector<core::event_logger::Hosting>> EventDirectory::over(std::span<
   if (!fd) return std::unexpected(fd.error());
   for (const Hosting& hosting : hostings) {
     std::byte is_over{};
-    if (hosting.term.value >= terms_max) return fail(fmt::format("rank {} was started anew {} times: no more can be told apart", hosting.rank.value, terms_max));
+    if (hosting.term.value >= terms_max) {
+      return fail(fmt::format("rank {} was started anew {} times: no more can be told apart", hosting.rank.value, terms_max));
+    }
     if (!read_all(fd->get(), {&is_over, 1}, over_at(hosting, hosting.term.value))) return failed("cannot read", path_ + "/terms");
     if (is_over != std::byte{}) out.push_back(hosting);
   }

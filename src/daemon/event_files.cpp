@@ -80,8 +80,7 @@ void EventFiles::pump() {
   for (Sender::Append append; sender_.poll_append(append);) {
     std::vector<std::byte> bytes(append.end - append.position);
     if (!handlers_.read_events(append.rank, append.position, bytes)) return handlers_.on_damaged(append.rank);
-    put({.rank = append.rank, .term = append.term, .position = append.position, .promised = append.promised, .last_failed = append.last_failed},
-        std::move(bytes));
+    put({FileRecord::Kind::append, append.rank, append.term, append.position, append.promised, append.last_failed, {}}, std::move(bytes));
   }
 }
 
@@ -164,7 +163,8 @@ void EventFiles::work() {
     for (Hosting hosting; writer_.poll_over(hosting);) results.over.push_back(hosting);
     for (Asked& one : asked) {
       Result<FoundOf> found = read(one.wanted);
-      results.answers.push_back({std::move(one.on_found), found ? std::move(*found) : FoundOf(), found ? std::string() : found.error().text});
+      const std::string why = found ? std::string() : found.error().text;
+      results.answers.push_back({std::move(one.on_found), found ? std::move(*found) : FoundOf(), why});
     }
     post(std::move(results));
     lock.lock();

@@ -54,8 +54,8 @@ class EventKeeper {
   // `optimist`: agents tell each other what is stable, and ranks carry no events.
   EventKeeper(os::EventLoop& loop, const JobKey& key, NodeId self, std::uint64_t bytes_max, bool optimist, Owner& owner);
   ~EventKeeper();
-  // Before anything else: events are stable when they are in this agent's file, and, with `on_nodes_too`, at the holder as well. Without it the
-  // holder is only told what is stable (protocol optimist).
+  // Before anything else: events are stable when they are in this agent's file and, with `on_nodes_too`, at the holder as well.
+  // Without it the holder is only told what is stable (protocol optimist).
   void keep_on_disk(EventFiles::Place place, bool on_nodes_too);
   void on_guest(int agent, ChannelPtr channel);  // which has proved itself, for events
   // Fault injection: nothing is read from these agents or written to them; none: all are let go.

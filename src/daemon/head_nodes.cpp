@@ -296,9 +296,9 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
   AgentState& state = states_[static_cast<std::size_t>(to)];
   if (job_.has_holders() && state.holder < 0) give_holder(to, -1);
   for (int rank : ranks) {
-    if (job_.keeps_on_nodes() && state.holder >= 0 && std::ranges::find(hosting(rank).places, state.holder) == hosting(rank).places.end()) {
-      hosting(rank).places.push_back(state.holder);
-    }
+    auto& places = hosting(rank).places;
+    const bool holds = job_.keeps_on_nodes() && state.holder >= 0;
+    if (holds && std::ranges::find(places, state.holder) == places.end()) places.push_back(state.holder);
     keep(rank);
   }
   std::vector<std::byte> body;

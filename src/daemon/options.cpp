@@ -84,8 +84,8 @@ void declare_whole(CLI::App& app, Whole& whole) {
                  "spread (default): the ranks of a lost node start again on a spare one, or spread over the others; spare: only on a spare one; end");
   declare(app, whole.tree);
   app.add_option("--log-level", whole.level,
-                 "process, node (default with several nodes), disk, or several as in node+disk: what determinants survive before a message that depends "
-                 "on them leaves; process+node: only output waits for what comes behind the +");
+                 "process, node (default with several nodes), disk, or several as in node+disk: what determinants survive before a message "
+                 "that depends on them leaves; process+node: only output waits for what comes behind the +");
   app.add_option("--event-dir", whole.event_directory,
                  "where determinants are kept at --log-level disk, shared by all nodes (default: as --log-dir)");
   app.add_flag("--no-sender-log", whole.no_sender_log,
@@ -294,11 +294,12 @@ std::expected<void, UsageError> fill_level(const Whole& whole, Job& job) {
   job.names_process = process && (node || disk);
   if (job.names_process && whole.protocol.empty()) job.protocol = wire::Protocol::optimist;
   if (job.names_process && job.protocol != wire::Protocol::optimist) {
-    return usage(fmt::format("--log-level {}: messages that leave before what they depend on outlives their node need --protocol optimist; "
-                             "leave out --protocol, or process+",
+    return usage(fmt::format("--log-level {}: messages that leave before what they depend on outlives their node need --protocol "
+                             "optimist; leave out --protocol, or process+",
                              whole.level));
   }
-  job.log_level = node && disk ? wire::LogLevel::node_disk : disk ? wire::LogLevel::disk : node ? wire::LogLevel::node : wire::LogLevel::process;
+  using wire::LogLevel;
+  job.log_level = node && disk ? LogLevel::node_disk : disk ? LogLevel::disk : node ? LogLevel::node : LogLevel::process;
   if (!whole.event_directory.empty() && !job.keeps_on_disk()) return usage("--event-dir: only --log-level disk writes there");
   return {};
 }

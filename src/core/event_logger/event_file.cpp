@@ -38,7 +38,8 @@ std::uint64_t checksum_of(Bytes record, const FileName& name, std::uint64_t plac
 std::optional<Bytes> record_at(Bytes file, const FileName& name, std::uint64_t place, Head& head) {
   if (file.size() - place < sizeof head) return std::nullopt;
   std::memcpy(&head, file.data() + place, sizeof head);
-  const bool is_kind = head.kind == static_cast<std::uint32_t>(FileRecord::Kind::append) || head.kind == static_cast<std::uint32_t>(FileRecord::Kind::cut);
+  const auto kind = static_cast<FileRecord::Kind>(head.kind);
+  const bool is_kind = kind == FileRecord::Kind::append || kind == FileRecord::Kind::cut;
   const bool fits = head.count <= file_record_bytes_max && padded(head.count) <= file.size() - place - sizeof head;
   if (!is_kind || !fits || head.rank < 0 || head.synced > place) return std::nullopt;
   const Bytes record = file.subspan(place, sizeof head + padded(head.count));
@@ -76,7 +77,8 @@ void encode_head(const FileName& name, std::vector<std::byte>& out) {
 }
 
 void encode(const FileRecord& record, const FileName& name, std::uint64_t place, std::uint64_t synced, std::vector<std::byte>& out) {
-  const Head head{0, static_cast<std::uint32_t>(record.kind), record.rank.value, record.term.value, static_cast<std::uint32_t>(record.bytes.size()),
+  const auto count = static_cast<std::uint32_t>(record.bytes.size());
+  const Head head{0, static_cast<std::uint32_t>(record.kind), record.rank.value, record.term.value, count,
                   record.position, record.promised, record.last_failed.value, synced};
   const std::size_t begin = out.size();
   ByteWriter writer(out);
@@ -108,7 +110,8 @@ FileRead find_in(Bytes file, const FileName& name, const std::map<Rank, Term>& r
       store.on_cut(record.rank, record.term, record.position);
       return true;
     }
-    return store.on_append(record.rank, record.term, record.position, record.promised, record.last_failed, record.bytes) != Store::Verdict::gap;
+    const auto& [kind, rank, term, position, promised, last_failed, bytes] = record;
+    return store.on_append(rank, term, position, promised, last_failed, bytes) != Store::Verdict::gap;
   });
   for (auto [rank, term] : ranks) {
     const Store::Content content = store.on_open(rank, term);

@@ -16,11 +16,11 @@ struct Written {
   std::vector<std::byte> file;
   std::uint64_t synced = 0;
   Written() { encode_head(name, file); }
-  std::uint64_t append(int rank, std::uint32_t term, std::uint64_t position, const std::vector<std::byte>& bytes, std::uint64_t promised = 0,
-                       std::uint64_t failed = 0) {
+  std::uint64_t append(int rank, std::uint32_t term, std::uint64_t position, const std::vector<std::byte>& bytes,
+                       std::uint64_t promised = 0, std::uint64_t failed = 0) {
     const std::uint64_t place = file.size();
-    encode({.rank = Rank{rank}, .term = Term{term}, .position = position, .promised = promised, .last_failed = TestClock{failed}, .bytes = bytes}, name,
-           place, synced, file);
+    const FileRecord record{FileRecord::Kind::append, Rank{rank}, Term{term}, position, promised, TestClock{failed}, bytes};
+    encode(record, name, place, synced, file);
     return place;
   }
   void cut(int rank, std::uint32_t term, std::uint64_t position) {
