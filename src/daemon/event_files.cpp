@@ -6,7 +6,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -112,9 +111,6 @@ void EventFiles::on_results() {
     const Rank rank = stable.hosting.rank;
     HF_CHECK(sender_.on_stable(rank, stable.hosting.term, stable.extent));
     handlers_.on_stable(rank);
-    // The rank says that it has written something only when it sees nothing on its way.
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    sender_.on_published(rank, handlers_.written(rank));
   }
   pump();
   if (!results.failure.empty() && !std::exchange(failed_, true)) handlers_.on_failed(results.failure);

@@ -27,7 +27,7 @@ class EventFiles {
   struct Handlers {
     std::function<Extent(Rank)> written;  // by the rank, over all its incarnations
     std::function<bool(Rank, std::uint64_t position, MutableBytes out)> read_events;
-    std::function<void(Rank)> on_stable;   // something more of it is
+    std::function<void(Rank)> on_stable;   // something more of it is; look() for what it has written since
     std::function<void(Rank)> on_fenced;   // it is hosted elsewhere under a newer term
     std::function<void(Rank)> on_damaged;  // what it has written cannot be read
     std::function<void(const std::string&)> on_failed;  // once: nothing more becomes stable

@@ -36,9 +36,25 @@ void EventKeeper::keep_on_disk(EventFiles::Place place, bool on_nodes_too) {
                                                              [this](Rank rank, std::uint64_t position, MutableBytes out) {
                                                                return owner_.read_events(rank, position, out);
                                                              },
-                                                             [this](Rank rank) { tell(rank); }, [this](Rank rank) { owner_.on_fenced(rank); },
+                                                             [this](Rank rank) { on_stable_on_disk(rank); }, [this](Rank rank) { owner_.on_fenced(rank); },
                                                              [this](Rank rank) { owner_.on_damaged(rank); },
                                                              [this](const std::string& why) { owner_.on_disk_failed(why); }});
+}
+
+void EventKeeper::on_stable_on_disk(Rank rank) {
+  tell(rank);
+  look_again(rank);
+  pump();
+}
+
+// What came while something of the rank was on its way: the rank says that it has written something only when it sees nothing on its way.
+// At two levels it is on its way until both have it: each that answers looks for both.
+void EventKeeper::look_again(Rank rank) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (on_nodes_) sender_.on_published(rank, owner_.written(rank));
+#ifndef HOLDFAST_MUTATE_EACH_LEVEL_LOOKS_FOR_ITSELF
+  if (files_) files_->look(rank);
+#endif
 }
 
 // At both levels, what both have.
@@ -176,11 +192,8 @@ void EventKeeper::on_holder_frame(ControlKind kind, Bytes payload) {
         return on_holder_closed("it answers what was not asked");
       }
       tell(rank);
-      // What came while these were on their way. The rank says that it has written something only when it sees nothing on its way;
-      // but events that go with its messages, which need not be stable, are fetched when it says so.
-      if (carriable_ && look_again_.erase(rank) == 0) continue;
-      std::atomic_thread_fence(std::memory_order_seq_cst);
-      sender_.on_published(rank, owner_.written(rank));
+      // Events that go with the rank's messages need not be stable, and are fetched when it says so.
+      if (!carriable_ || look_again_.erase(rank) != 0) look_again(rank);
     }
     pump();
     if (Generation held; sender_.poll_held(held)) {

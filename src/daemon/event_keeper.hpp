@@ -116,6 +116,8 @@ class EventKeeper {
   void on_holder_closed(const std::string& why);
   void pump();
   void tell(Rank rank);
+  void look_again(Rank rank);
+  void on_stable_on_disk(Rank rank);
   bool is_fenced_by(const EventsName& refused) const;
   void stop_carrying();
   // event_exchange.cpp
