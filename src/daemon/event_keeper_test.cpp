@@ -70,9 +70,6 @@ class EventKeeperTest : public testing::Test {
         loop_, job_key_,
         [&agent](const Visitor& visitor, ChannelPtr channel) { agent.keeper->on_guest(visitor.node.value, std::move(channel)); }, [] { FAIL(); });
     ASSERT_TRUE(agent.door->open(os::loopback_address()));
-    for (Agent& other : agents_) {
-      if (other.keeper) other.keeper->set_address(number, {os::loopback_address(), agent.door->port()});
-    }
   }
   template <class Done>
   bool wait(Done done, std::int64_t for_ms = 10'000) {
@@ -85,7 +82,7 @@ class EventKeeperTest : public testing::Test {
   }
   // Agent 0 hosts the rank, agent 1 is its holder.
   void host() {
-    agents_[0].keeper->set_address(1, {os::loopback_address(), agents_[1].door->port()});
+    for (int from : {0, 2}) agents_[from].keeper->set_address(1, {os::loopback_address(), agents_[1].door->port()});
     agents_[0].keeper->add_rank(rank, Term{0}, {});
     agents_[0].keeper->set_holder(1, Generation{1}, -1);
     ASSERT_TRUE(wait([&] { return agents_[0].owner.held; }));
@@ -97,7 +94,6 @@ class EventKeeperTest : public testing::Test {
   EventKeeper::Fetched fetch(const std::vector<int>& places) {
     EventKeeper::Fetched out;
     bool answered = false;
-    agents_[2].keeper->set_address(1, {os::loopback_address(), agents_[1].door->port()});
     agents_[2].keeper->fetch({{rank, Term{1}}}, places, [&](EventKeeper::Fetched fetched) {
       out = std::move(fetched);
       answered = true;
