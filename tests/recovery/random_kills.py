@@ -119,7 +119,8 @@ class Suite:
         self.options = options
         self.build = Path(options.build).resolve()
         # A second loss comes when the first is mended: the job must still run then, on any machine.
-        self.programs = programs(self.build, 4 if options.lose_nodes else 1)
+        waits_for_disk = "disk" in (options.log_level or "") and options.protocol == "pessimist"  # takes several times as long anyway
+        self.programs = programs(self.build, 4 if options.lose_nodes and not waits_for_disk else 1)
         if options.program:
             self.programs = {options.program: self.programs[options.program]}
         self.references = {}
