@@ -1,6 +1,7 @@
 // The directory in which agents keep determinants at level `disk`, and the terms of hostings that are over (docs/event-files.md). Every
 // call may wait for the disk. Of one thread.
 #pragma once
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>

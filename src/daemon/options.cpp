@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <utility>
 
 #include "core/collectives/choice.hpp"
 #include "daemon/clients/kept_output.hpp"
