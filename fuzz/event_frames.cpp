@@ -24,6 +24,8 @@ struct Owner : daemon::EventKeeper::Owner {
   void on_holder_lost(Generation, bool, const std::string&) override {}
   void on_fenced(Rank rank) override { HF_CHECK(rank.value < ranks); }
   void on_damaged(Rank) override { HF_CHECK(false); }
+  void on_disk_failed(const std::string&) override { HF_CHECK(false); }
+  int first_host(Rank) override { return 0; }
   void on_carriable(int) override {}
   Extent carried(Rank) override { return {}; }
   std::vector<segment::CarriedEvents::Piece> fence(Rank, Term, Term) override { return {}; }
@@ -115,7 +117,7 @@ void take(Bytes input, bool optimist, int copies) {
   for (int rank = 0; rank < ranks / 2; ++rank) keeper.add_rank(Rank{rank}, Term{0}, {});
   for (int copy = 0; copy < copies; ++copy) keeper.set_holder(copy, 1, Generation{1}, -1);
   bool found = false;
-  keeper.fetch({{Rank{2}, Term{1}}, {Rank{3}, Term{1}}}, {1}, [&](auto, bool, const std::string&) { HF_CHECK(!std::exchange(found, true)); });
+  keeper.fetch({{Rank{2}, Term{1}}, {Rank{3}, Term{1}}}, {1}, [&](auto) { HF_CHECK(!std::exchange(found, true)); });
   daemon::ControlVisit visit(loop, key, NodeId(1), daemon::Purpose::events, daemon::Address{loopback, own_door.port()},
                              {[&] { say_all(visit.channel()); }, [](ControlKind, Bytes) {}, [] {}});
   loop.at(os::later(os::now(), 2 * os::millisecond_ns), [&] { loop.stop(); });

@@ -97,6 +97,12 @@ void Agent::on_message(ControlKind kind, Bytes payload) {
     case ControlKind::hold_events:
       if (HoldEvents hold; keeper_ && read_struct(payload, hold)) keeper_->hold_back(hold.for_ns);
       return;
+    case ControlKind::disk_fault:
+      if (DiskFault fault; keeper_ && keeper_->files() && read_struct(payload, fault)) {
+        if (fault.for_ns > 0) keeper_->files()->stand_still(fault.for_ns);
+        else keeper_->files()->fill_up();
+      }
+      return;
     case ControlKind::cut:
       return on_cut(payload);
     case ControlKind::adopt:
@@ -141,6 +147,12 @@ void Agent::on_job(Bytes payload) {
   if (std::string why = why_unfit(needs, look_at_node(needs)); !why.empty()) {
     unfit_ = true;
     return send_head(ControlKind::ready, Ready{}, bytes_of(why));
+  }
+  if (Result<> opened = open_event_directory(); !opened) {
+    unfit_ = true;
+    Ready ready;
+    ready.exit_code = 2;
+    return send_head(ControlKind::ready, ready, bytes_of(opened.error().text));
   }
   if (Result<> prepared = prepare(); !prepared) {
     fmt::print(stderr, "holdfast: agent of node {}: {}\n", ticket_.node, prepared.error().text);
@@ -203,11 +215,28 @@ Result<> Agent::prepare() {
     EventKeeper::Owner& owner = *this;
     keeper_ = std::make_unique<EventKeeper>(loop_, ticket_.key, NodeId(ticket_.node),
                                             EventKeeper::Settings{job_.event_memory_bytes, optimist(), job_.event_copies}, owner);
+    if (event_files_) keeper_->keep_on_disk(std::move(*event_files_), job_.keeps_on_nodes());
   }
   for (int number = 0; number < job_.rank_count(); ++number) {
     if (job_.node_of(number) != ticket_.node) continue;
     if (Result<> made = make_rank(number); !made) return made;
   }
+  return {};
+}
+
+// At level `disk`: found here, or the nodes do not share it.
+Result<> Agent::open_event_directory() {
+  if (!job_.keeps_on_disk()) return {};
+  const std::string& path = job_.event_directory;
+  Result<EventDirectory> directory = EventDirectory::open(path, job_.event_key, job_.rank_count());
+  if (!directory) {
+    return fail(fmt::format("does not see {}, which the head has made ({}): --event-dir must name a directory that all nodes share", path,
+                            directory.error().text));
+  }
+  Result<os::UniqueFd> file = directory->make_file(ticket_.node);
+  if (!file) return fail(fmt::format("{} (--event-dir)", file.error().text));
+  const core::event_logger::FileName name{job_.event_key, static_cast<std::uint32_t>(ticket_.node)};
+  event_files_.emplace(std::move(*directory), name, std::move(*file));
   return {};
 }
 

@@ -41,6 +41,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   Result<> prepare();
   void choose_ways(Ready& ready);
   Result<> serve_logs();
+  Result<> open_event_directory();
   void on_start(Bytes payload);
   void look_up(int rank);
   Address own_logs() const { return {head_.address(), log_listener_.port}; }
@@ -110,7 +111,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   bool cut_off(int agent) const { return side_of(agent) != side_of(ticket_.node); }
   void on_adopt(Bytes payload);
   void next_adoption();
-  void on_found(std::map<Rank, EventKeeper::Found> found, std::string failure);
+  void on_found(EventKeeper::Fetched fetched);
   void adopt(std::map<Rank, EventKeeper::Found> found, std::string failure);
   std::string why_lost(const AdoptedRank& adopted, const EventKeeper::Found& found) const;
   Result<> adopt_one(const AdoptedRank& adopted, const EventKeeper::Found& found);
@@ -122,6 +123,8 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void on_holder_lost(Generation generation, bool full, const std::string& why) override;
   void on_fenced(Rank rank) override;
   void on_damaged(Rank rank) override;
+  void on_disk_failed(const std::string& why) override;
+  int first_host(Rank rank) override { return job_.node_of(rank.value); }
   void on_carriable(int agent) override;
   EventKeeper::Extent carried(Rank rank) override;
   std::vector<segment::CarriedEvents::Piece> fence(Rank rank, Term below, Term held) override;
@@ -189,6 +192,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   os::EventLoop::TimerId cut_ = 0;
   std::vector<wire::RankEntry> hosting_;  // where each rank is
   std::vector<bool> looked_up_;           // by rank: the head tells of it
+  std::optional<EventFiles::Place> event_files_;  // until the keeper has it
   std::unique_ptr<EventKeeper> keeper_;  // null: determinants are kept on their own node alone
   std::deque<Adoption> adoptions_;  // the first is under way
   std::string adopt_failure_;       // why one could not be done, which ends the job

@@ -107,17 +107,18 @@ void Agent::next_adoption() {
   for (const AdoptedRank& rank : adoptions_.front().ranks) ranks.emplace_back(Rank{rank.rank}, Term{rank.term});
   std::vector<int> places;
   for (const AgentAddress& place : adoptions_.front().places) places.push_back(place.node);
-  keeper_->fetch(ranks, places, [this](std::map<Rank, EventKeeper::Found> found, bool all_places, std::string failure) {
-    for (AdoptedRank& rank : adoptions_.front().ranks) {
-      if (!all_places) rank.whole_from = std::max(rank.whole_from, rank.held_from);
-    }
-    on_found(std::move(found), std::move(failure));
-  });
+  keeper_->fetch(ranks, places, [this](EventKeeper::Fetched fetched) { on_found(std::move(fetched)); });
 }
 
-void Agent::on_found(std::map<Rank, EventKeeper::Found> found, std::string failure) {
+void Agent::on_found(EventKeeper::Fetched fetched) {
   if (ending_) return;
-  if (!optimist() || !failure.empty()) return adopt(std::move(found), std::move(failure));
+  for (AdoptedRank& rank : adoptions_.front().ranks) {
+    if (fetched.files_read) rank.whole_from = 0;
+    else if (!fetched.all_places) rank.whole_from = std::max(rank.whole_from, rank.held_from);
+  }
+  if (!fetched.warning.empty()) note(fmt::format("determinants come from another node alone: {}", fetched.warning));
+  auto& found = fetched.found;
+  if (!optimist() || !fetched.failure.empty()) return adopt(std::move(found), std::move(fetched.failure));
   for (const AdoptedRank& rank : adoptions_.front().ranks) {
     if (std::string lost = why_lost(rank, found[Rank{rank.rank}]); !lost.empty()) return adopt({}, lost);
   }
@@ -208,6 +209,14 @@ EventKeeper::Extent Agent::carried(Rank rank) {
 std::vector<segment::CarriedEvents::Piece> Agent::fence(Rank rank, Term below, Term held) {
   if (!local(rank.value)) board_.set_events_term(rank.value, below);
   return segments_->carried(rank, held);
+}
+
+void Agent::on_disk_failed(const std::string& why) {
+  if (ending_ || gone_) return;
+  for (auto& rank : ranks_) pass_stable_output(*rank);
+  send_head_bytes(ControlKind::disk_failed,
+                  bytes_of(fmt::format("determinants cannot be kept in {}: {}: make room there, or give another directory (--event-dir)",
+                                       job_.event_directory, why)));
 }
 
 // The head has declared this agent lost, and its ranks run elsewhere: what is left here must not go on.

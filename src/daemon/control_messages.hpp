@@ -52,6 +52,7 @@ enum class ControlKind : std::uint32_t {
   holder_lost,  // Held, then text: there is no connection to the holder of that generation
   adopted,      // Adopted: the ranks of that `adopt` have been started
   adopt_failed, // text: why they cannot be
+  disk_failed,  // text: determinants cannot be kept in files any more, and why
   adopt_unfit,  // Adopted, then text: why this node cannot take them; another may
   // Protocol optimist (docs/optimist.md):
   begun,        // EventsCut: the hosting of a rank that this agent takes over, which is about to start
@@ -61,6 +62,7 @@ enum class ControlKind : std::uint32_t {
   adopt,   // Adopt, then its AdoptedRank, then the AgentAddress of those that may have their events: ranks of a lost agent
   strike,  // Strike: fault injection
   hold_events,  // HoldEvents: fault injection
+  disk_fault,   // DiskFault: fault injection
   cut,     // Cut, then u16 of every agent: fault injection
   forget_events,  // EventsName: the hosting before this term
   events_cut,     // EventsCut: news for all, before anything of that hosting. Also from who has the rank to its holder
@@ -104,6 +106,9 @@ struct Strike {
 };
 struct HoldEvents {
   std::int64_t for_ns = 0;  // what the agent's ranks determine is given to no other agent
+};
+struct DiskFault {
+  std::int64_t for_ns = 0;  // the disk of its event file stands still for so long; 0: it is full from now on
 };
 // For this time no byte passes between agents with different numbers behind it; the head's is 0.
 struct Cut {
@@ -264,6 +269,8 @@ struct Ready {
   // What was measured of large messages inside the node, 1 MiB: GB/s (message_ways.hpp). 0: nothing was.
   std::uint64_t direct_from = 0;
   double direct = 0, copied = 0;
+  std::int32_t exit_code = 1;  // of the job, should this node be of no use and have ranks
+  std::uint32_t reserved = 0;
 };
 
 // What happened to a rank, with the time of its agent's monotonic clock.

@@ -29,8 +29,31 @@ void EventKeeper::fetch(const std::vector<std::pair<Rank, Term>>& ranks, const s
     }
     fetch_->missing.erase(self_.value);
   }
+  if (files_) read_files(ranks);
   // Not from inside the caller.
   loop_.at(os::now(), [this] { done(self_.value); });
+}
+
+void EventKeeper::read_files(const std::vector<std::pair<Rank, Term>>& ranks) {
+  fetch_->files_missing = true;
+  std::vector<EventFiles::Wanted> wanted;
+  for (auto [rank, term] : ranks) wanted.push_back({{rank, term}, owner_.first_host(rank)});
+  std::weak_ptr<Fetch> weak = fetch_;
+  files_->fetch(std::move(wanted), [this, weak](EventFiles::FoundOf found, std::string failure) {
+    if (auto fetch = weak.lock(); fetch && !fetch->over) on_files_read(std::move(found), std::move(failure));
+  });
+}
+
+void EventKeeper::on_files_read(EventFiles::FoundOf found, std::string failure) {
+  fetch_->files_missing = false;
+  fetch_->files_failure = std::move(failure);
+  for (auto& [rank, places] : found) {
+    for (Found& one : places) {
+      owner_.trim(rank, one);
+      core::event_logger::take(fetch_->found[rank], std::move(one));
+    }
+  }
+  conclude_fetch();
 }
 
 void EventKeeper::ask(int place) {
@@ -90,10 +113,22 @@ void EventKeeper::done(int place) {
   auto fetch = fetch_;
   if (!fetch || fetch->over) return;
   fetch->missing.erase(place);
-  if (!fetch->missing.empty()) return;
+  if (fetch->missing.empty()) conclude_fetch();
+}
+
+// What was stable was so at both levels: one of them is enough, and what else was found does no harm.
+void EventKeeper::conclude_fetch() {
+  auto fetch = fetch_;
+  if (fetch->files_missing || !fetch->missing.empty()) return;
   fetch->over = true;
   loop_.at(os::now(), [fetch] { fetch->visits.clear(); });
-  fetch->on_found(std::move(fetch->found), !fetch->place_lost, {});
+  const bool files = files_ && fetch->files_failure.empty(), nodes = on_nodes_ && fetch->failure.empty();
+  if (!files && !nodes) return fetch->on_found({.failure = files_ ? fetch->files_failure : fetch->failure});
+  for (auto& [rank, best] : fetch->found) {
+    // One level may have promised what the other had not: nobody was told.
+    if (files && best.whole) best.promised = std::min<std::uint64_t>(best.promised, best.bytes.size());
+  }
+  fetch->on_found({std::move(fetch->found), {}, files, !fetch->place_lost, fetch->files_failure});
 }
 
 void EventKeeper::give_up_fetch() {
@@ -102,11 +137,11 @@ void EventKeeper::give_up_fetch() {
   loop_.at(os::now(), [fetch] { fetch->visits.clear(); });
 }
 
+// Of the agents nothing more is awaited.
 void EventKeeper::give_up(const std::string& why) {
-  auto fetch = fetch_;
-  fetch->over = true;
-  loop_.at(os::now(), [fetch] { fetch->visits.clear(); });
-  fetch->on_found({}, false, why);
+  fetch_->failure = why;
+  fetch_->missing.clear();
+  conclude_fetch();
 }
 
 }  // namespace hf::daemon

@@ -44,19 +44,60 @@ EventKeeper::Copy* EventKeeper::copy_of(std::uint64_t visit) {
   return visit == 0 || at == kept_.end() ? nullptr : &*at;
 }
 
+void EventKeeper::keep_on_disk(EventFiles::Place place, bool on_nodes_too) {
+  on_nodes_ = on_nodes_too;
+  files_ = std::make_unique<EventFiles>(loop_, std::move(place),
+                                        EventFiles::Handlers{[this](Rank rank) { return owner_.written(rank); },
+                                                             [this](Rank rank, std::uint64_t position, MutableBytes out) {
+                                                               return owner_.read_events(rank, position, out);
+                                                             },
+                                                             [this](Rank rank) { on_stable_on_disk(rank); }, [this](Rank rank) { owner_.on_fenced(rank); },
+                                                             [this](Rank rank) { owner_.on_damaged(rank); },
+                                                             [this](const std::string& why) { owner_.on_disk_failed(why); }});
+}
+
+void EventKeeper::on_stable_on_disk(Rank rank) {
+  tell(rank);
+  look_again(rank);
+  pump();
+}
+
+// What came while something of the rank was on its way: the rank says that it has written something only when it sees nothing on its way.
+// At two levels it is on its way until both have it: each that answers looks for both.
+void EventKeeper::look_again(Rank rank) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (on_nodes_) copies_.on_published(rank, owner_.written(rank));
+#ifndef HOLDFAST_MUTATE_EACH_LEVEL_LOOKS_FOR_ITSELF
+  if (files_) files_->look(rank);
+#endif
+}
+
+// At both levels, what both have.
+EventKeeper::Extent EventKeeper::stable(Rank rank) const {
+  if (!files_) return copies_.stable(rank);
+  const Extent on_disk = files_->stable(rank);
+  return on_nodes_ ? core::event_logger::in_both(copies_.stable(rank), on_disk) : on_disk;
+}
+
 void EventKeeper::add_rank(Rank rank, Term term, const Extent& promised) {
   stop_carrying();
   terms_[rank] = term;
-  copies_.add(rank, term, promised);
-  copies_.on_published(rank, owner_.written(rank));
+  if (on_nodes_) {
+    copies_.add(rank, term, promised);
+    copies_.on_published(rank, owner_.written(rank));
+  }
+  if (files_) files_->add_rank(rank, term, promised);
   tell(rank);
   pump();
 }
 
 void EventKeeper::roll_back(Rank rank, Term term, std::uint64_t position) {
-  copies_.roll_back(rank, term, position);
   terms_[rank] = term;
-  copies_.on_published(rank, owner_.written(rank));
+  if (on_nodes_) {
+    copies_.roll_back(rank, term, position);
+    copies_.on_published(rank, owner_.written(rank));
+  }
+  if (files_) files_->roll_back(rank, term, position);
   cuts_[rank].push_back({rank.value, term.value, position});
   for (Copy& copy : kept_) {
     if (copy.open()) copy.visit.door->channel().send(ControlKind::events_cut, cuts_[rank].back());
@@ -119,8 +160,10 @@ void EventKeeper::cut_off(std::set<int> agents) {
 
 void EventKeeper::hold_back(std::int64_t for_ns) {
   loop_.cancel(held_back_);
+  if (files_) files_->hold_back(true);
   held_back_ = loop_.at(os::later(os::now(), for_ns), [this] {
     held_back_ = 0;
+    if (files_) files_->hold_back(false);
     pump();
   });
 }
@@ -138,7 +181,7 @@ void EventKeeper::on_visit_open(std::uint64_t number) {
   copies_.on_connected(copy->number, copy->generation);
   tell_cuts(*copy);
   pump(*copy);
-  if (terms_.empty()) copy->lost_at = {};  // nothing will be acknowledged
+  if (terms_.empty() || !on_nodes_) copy->lost_at = {};  // nothing will be acknowledged
   if (optimist_) ask_for_known(copy->visit);
 }
 
@@ -188,17 +231,14 @@ void EventKeeper::on_answer(Copy& copy, Bytes payload) {
       return on_holder_closed(copy, "it answers what was not asked");
     }
     tell(rank);
-    // What came while these were on their way. The rank says that it has written something only when it sees nothing on its way;
-    // but events that go with its messages, which need not be stable, are fetched when it says so.
-    if (carriable_ && look_again_.erase(rank) == 0) continue;
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    copies_.on_published(rank, owner_.written(rank));
+    // Events that go with the rank's messages need not be stable, and are fetched when it says so.
+    if (!carriable_ || look_again_.erase(rank) != 0) look_again(rank);
   }
   pump();
   Generation held;
   if (!copies_.poll_held(copy.number, held)) return;
   owner_.on_held(held);
-  if (optimist_ || copies_.count() > 1) return;
+  if (optimist_ || files_ || copies_.count() > 1) return;  // what goes with a message is in no file
   carriable_ = true;
   owner_.on_carriable(copy.holder);
 }
@@ -221,13 +261,15 @@ void EventKeeper::stop_carrying() {
 }
 
 void EventKeeper::tell(Rank rank) {
-  owner_.on_stable(rank, copies_.stable(rank));
-  if (optimist_) learn(rank, terms_.at(rank), copies_.stable(rank).end, nullptr);
+  const Extent extent = stable(rank);
+  owner_.on_stable(rank, extent);
+  if (optimist_) learn(rank, terms_.at(rank), extent.end, nullptr);
 }
 
 void EventKeeper::look(Rank rank) {
   if (!terms_.contains(rank)) return;
-  copies_.on_published(rank, owner_.written(rank));
+  if (on_nodes_) copies_.on_published(rank, owner_.written(rank));
+  if (files_) files_->look(rank);
   if (carriable_) look_again_.insert(rank);
   if (alone()) return tell(rank);
   pump();

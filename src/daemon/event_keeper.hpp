@@ -12,6 +12,7 @@
 #include "core/event_logger/found.hpp"
 #include "core/event_logger/store.hpp"
 #include "daemon/control_door.hpp"
+#include "daemon/event_files.hpp"
 #include "segment/carried_events.hpp"
 
 namespace hf::daemon {
@@ -29,6 +30,8 @@ class EventKeeper {
     virtual void on_holder_lost(Generation generation, bool full, const std::string& why) = 0;
     virtual void on_fenced(Rank rank) = 0;  // the rank is hosted elsewhere under a newer term
     virtual void on_damaged(Rank rank) = 0;
+    virtual void on_disk_failed(const std::string& why) = 0;  // once: nothing more becomes stable
+    virtual int first_host(Rank rank) = 0;  // the agent where it began
     // Ranks may give events to ranks of that agent, which is the holder, with their messages; -1: to nobody any more.
     virtual void on_carriable(int agent) = 0;
     virtual Extent carried(Rank rank) = 0;  // what it may have given so, over all its incarnations
@@ -40,8 +43,14 @@ class EventKeeper {
     virtual void trim(Rank rank, core::event_logger::Found& found) = 0;
   };
   using Found = core::event_logger::Found;
-  // `all_places`: nobody who was asked had gone.
-  using OnFound = std::function<void(std::map<Rank, Found> found, bool all_places, std::string failure)>;
+  struct Fetched {
+    std::map<Rank, Found> found;
+    std::string failure;      // nothing was
+    bool files_read = false;  // all that was told to be stable is there
+    bool all_places = true;   // nobody who was asked had gone
+    std::string warning;      // the other level was enough
+  };
+  using OnFound = std::function<void(Fetched)>;
   struct Settings {
     std::uint64_t bytes_max = 0;  // of others' events
     bool optimist = false;        // agents tell each other what is stable, and ranks carry no events
@@ -49,10 +58,14 @@ class EventKeeper {
   };
   EventKeeper(os::EventLoop& loop, const JobKey& key, NodeId self, const Settings& settings, Owner& owner);
   ~EventKeeper();
+  // Before anything else: events are stable when they are in this agent's file and, with `on_nodes_too`, at the holder as well.
+  // Without it the holder is only told what is stable (protocol optimist).
+  void keep_on_disk(EventFiles::Place place, bool on_nodes_too);
   void on_guest(int agent, ChannelPtr channel);  // which has proved itself, for events
   // Fault injection: nothing is read from these agents or written to them; none: all are let go.
   void cut_off(std::set<int> agents);
-  void hold_back(std::int64_t for_ns);  // the ranks' events go to nobody
+  void hold_back(std::int64_t for_ns);  // the ranks' events go to nobody, and to no file
+  EventFiles* files() { return files_.get(); }  // null: not at this level
   void set_address(int agent, Address at) { agents_[agent] = at; }
 
   // ---- for the ranks of this agent
@@ -61,9 +74,9 @@ class EventKeeper {
   void look(Rank rank);  // it has written something
   // It goes on under this term with its events up to there, which have been written as such.
   void roll_back(Rank rank, Term term, std::uint64_t position);
-  Extent stable(Rank rank) const { return copies_.stable(rank); }
+  Extent stable(Rank rank) const;
 
-  // ---- for ranks that are taken over: asks these agents, and tells `on_found` once
+  // ---- for ranks that are taken over: asks these agents and looks into the files, and tells `on_found` once
   void fetch(const std::vector<std::pair<Rank, Term>>& ranks, const std::vector<int>& places, OnFound on_found);
   void give_up_fetch();  // nobody wants to know any more
   void forget(Rank rank, Term below) { store_.forget(rank, below); }
@@ -86,6 +99,8 @@ class EventKeeper {
     std::map<int, std::map<Rank, Found>> coming;
     std::map<int, std::size_t> missing;  // ranks that an agent has not answered for
     std::map<int, std::unique_ptr<ControlVisit>> visits;  // by agent
+    bool files_missing = false;  // nobody has looked into them yet
+    std::string failure, files_failure;  // of the agents, of the files: one of both is enough
     OnFound on_found;
     bool place_lost = false;
     bool over = false;
@@ -122,6 +137,8 @@ class EventKeeper {
   void pump();
   void pump(Copy& copy);
   void tell(Rank rank);
+  void look_again(Rank rank);
+  void on_stable_on_disk(Rank rank);
   bool is_fenced_by(const EventsName& refused) const;
   void stop_carrying();
   // event_exchange.cpp
@@ -143,6 +160,9 @@ class EventKeeper {
   void on_content(int place, const EventsContent& content, Bytes bytes);
   void done(int place);
   void on_place_closed(int place);
+  void read_files(const std::vector<std::pair<Rank, Term>>& ranks);
+  void on_files_read(EventFiles::FoundOf found, std::string failure);
+  void conclude_fetch();
   void give_up(const std::string& why);
 
   os::EventLoop& loop_;
@@ -151,6 +171,8 @@ class EventKeeper {
   Owner& owner_;
   core::event_logger::Store store_;
   core::event_logger::Copies copies_;
+  std::unique_ptr<EventFiles> files_;
+  bool on_nodes_ = true;  // the holder has to have them
   std::map<int, Address> agents_;
   std::set<int> cut_off_;
   std::map<Rank, Term> terms_;  // of the ranks here, of their hostings

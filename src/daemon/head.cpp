@@ -55,6 +55,7 @@ Head::Head(RunOptions options, HeadSeat seat, std::unique_ptr<Background> backgr
              {[this](int rank) { agents_.send(agent_of(rank), ControlKind::kill_rank, RankOnly{rank}); },
               [this](int node) { return strike(node, 0); }, [this](int node, std::int64_t for_ns) { return strike(node, for_ns); },
               [this](int node, std::int64_t for_ns) { return hold_events(node, for_ns); },
+              [this](int node, std::int64_t for_ns) { return disk_fault(node, for_ns); },
               [this] { return agents_with_ranks(); }, [this](const Injection& injection) { return partition(injection); },
               [] { ::raise(SIGKILL); }}),
       watching_(loop_, job_, [this] { agents_.send_all_bytes(ControlKind::ask_sample, {}); }),
@@ -94,10 +95,10 @@ void Head::greet() {
                          ? "protocol none: nothing survives the death of a rank"
                      : !job_.sender_log
                          ? fmt::format("protocol pessimist, log level {}, no sender log: for measurements, nothing survives the death of a "
-                                       "rank", job_.keeps_events() ? "node" : "process")
+                                       "rank", job_.log_level_name())
                      : job_.keeps_events()
-                         ? fmt::format("protocol {}, log level node: survives the death of ranks, and of a node{}", job_.protocol_name(),
-                                       job_.spare_count > 0 ? fmt::format(" ({} spare)", job_.spare_count) : "")
+                         ? fmt::format("protocol {}, log level {}: survives the death of ranks, and of a node{}", job_.protocol_name(),
+                                       job_.log_level_name(), job_.spare_count > 0 ? fmt::format(" ({} spare)", job_.spare_count) : "")
                          : fmt::format("protocol {}, log level process: survives the death of ranks, not of a node", job_.protocol_name());
   if (const int loggers = job_.event_logger_count; loggers > 0) what += fmt::format("; {} event logger{}", loggers, loggers == 1 ? "" : "s");
   if (job_.event_copies > 1) what += fmt::format("; {} copies of determinants", job_.event_copies);
@@ -123,7 +124,8 @@ int Head::run() {
   loop_.add(signals_.get(), EPOLLIN, [this](std::uint32_t) { on_signals(); });
   if (epoch_ == 0) greet();
   open_door();
-  Result<> started = epoch_ > 0 ? resume() : agents_.start();
+  const Result<> made = make_event_directory();
+  Result<> started = !made ? made : epoch_ > 0 ? resume() : agents_.start();
   if (started) started = serve_metrics();
   if (!started && epoch_ > 0 && resuming_) {  // its address is taken: the job goes on without
     output_.say(started.error().text);
@@ -131,7 +133,7 @@ int Head::run() {
   }
   if (!started) {
     output_.say(started.error().text);
-    end(1, 0);
+    end(made ? 1 : 2, 0);
   }
   loop_.run();
   return finish();
@@ -249,6 +251,8 @@ void Head::on_frame(int node, ControlKind kind, Bytes payload) {
       return on_adopt_unfit(node, payload);
     case ControlKind::adopt_failed:
       return on_adopt_failed(node, payload);
+    case ControlKind::disk_failed:
+      return on_disk_failed(node, payload);
     case ControlKind::begun:
       return on_begun(node, payload);
     case ControlKind::orphan:
@@ -267,7 +271,7 @@ void Head::on_frame(int node, ControlKind kind, Bytes payload) {
 void Head::on_ready(int node, Bytes payload) {
   Ready ready;
   if (!read_struct(payload, ready)) return;
-  if (!payload.empty()) return on_unfit_at_start(node, text_of(payload));
+  if (!payload.empty()) return on_unfit_at_start(node, text_of(payload), ready.exit_code);
   logs_[static_cast<std::size_t>(node)] = ready.logs;
   machines_[static_cast<std::size_t>(node)].assign(ready.machine, ::strnlen(ready.machine, sizeof ready.machine));
   if (options_.verbose && ready.copied > 0) {
@@ -491,6 +495,7 @@ int Head::finish() {
   // Agents have nothing left to do; whatever else there is below this process ends with it.
   agents_.settle();
   os::end_all_children();
+  remove_event_directory();
   if (facts_ && facts_->written) {  // by a head before this one
     clients_->close();
     return exit_code_.value_or(1);

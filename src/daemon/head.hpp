@@ -112,6 +112,7 @@ class Head {
   std::vector<int> agents_with_ranks() const;
   bool strike(int agent, std::int64_t pause_ns);
   bool hold_events(int agent, std::int64_t for_ns);
+  bool disk_fault(int agent, std::int64_t for_ns);
   bool usable(int agent) const {
     const AgentState& state = states_[static_cast<std::size_t>(agent)];
     return !state.gone && !state.unfit && !state.lost_early && agents_.is_alive(agent);
@@ -135,7 +136,10 @@ class Head {
   void say_lack(int agent);
   void on_held(int agent, Bytes payload);
   void on_adopted(Bytes payload);
-  void on_unfit_at_start(int agent, std::string_view why);
+  void on_unfit_at_start(int agent, std::string_view why, int exit_code);
+  Result<> make_event_directory();
+  void remove_event_directory();
+  void on_disk_failed(int agent, Bytes text);
   void on_adopt_unfit(int agent, Bytes payload);
   std::string why_no_target() const;
   std::string what_it_was(int agent) const;

@@ -8,6 +8,7 @@
 
 #include "core/event_logger/sharding.hpp"
 #include "daemon/adoption.hpp"
+#include "daemon/event_directory.hpp"
 #include "daemon/head.hpp"
 #include "daemon/unprotected.hpp"
 #include "os/clock.hpp"
@@ -44,6 +45,12 @@ bool Head::hold_events(int agent, std::int64_t for_ns) {
   return true;
 }
 
+bool Head::disk_fault(int agent, std::int64_t for_ns) {
+  if (states_[static_cast<std::size_t>(agent)].gone || !job_.keeps_on_disk()) return false;
+  agents_.send(agent, ControlKind::disk_fault, DiskFault{for_ns});
+  return true;
+}
+
 // Fault injection. The agents cut and heal by themselves, this process what is its own: it is on side 0.
 bool Head::partition(const Injection& injection) {
   if (heal_ != 0) return false;
@@ -75,7 +82,7 @@ void Head::start_if_ready() {
     machines.push_back(static_cast<std::uint16_t>(std::ranges::find(machines_, name) - machines_.begin()));
   }
   agents_.send_all_bytes(ControlKind::start, std::as_bytes(std::span(machines)));
-  if (job_.keeps_events()) {
+  if (job_.has_holders()) {
     // Under optimist those who have no ranks are told what is stable too, and tell it on.
     for (int agent = 0; agent < (job_.is_optimist() ? job_.agent_count() : job_.node_count); ++agent) give_holders(agent);
   }
@@ -212,11 +219,11 @@ std::string Head::why_no_target() const {
 }
 
 // A node with ranks ends the job. A spare one has nothing to do but to pass on what others say.
-void Head::on_unfit_at_start(int agent, std::string_view why) {
+void Head::on_unfit_at_start(int agent, std::string_view why, int exit_code) {
   const std::string what = fmt::format("node {} ({}): {}", agent, job_.node_name(agent), why);
   if (agent < job_.node_count) {
     if (!exit_code_) output_.say(what + "; the job ends");
-    return end(1, 0);
+    return end(exit_code, 0);
   }
   output_.say(what + (job_.is_event_logger(agent) ? "; it is not used as an event logger" : "; it is not used as a spare"));
   states_[static_cast<std::size_t>(agent)].unfit = states_[static_cast<std::size_t>(agent)].ready = true;
@@ -316,9 +323,10 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
   }
   AgentState& state = states_[static_cast<std::size_t>(to)];
   for (EventCopy& copy : state.copies) copy.held = false;
-  give_holders(to);
+  if (job_.has_holders()) give_holders(to);
+  const std::set<int> holders = job_.keeps_on_nodes() ? holders_of(to) : std::set<int>();
   for (int rank : ranks) {
-    for (int holder : holders_of(to)) {
+    for (int holder : holders) {
       std::vector<int>& places = hosting(rank).places;
       if (std::ranges::find(places, holder) == places.end()) places.push_back(holder);
     }
@@ -377,7 +385,7 @@ void Head::give_holder(int agent, std::size_t number, int not_this) {
   not_these.insert(state.full.begin(), state.full.end());
   EventCopy& copy = state.copies[number];
   copy = {choose_holder(agent, not_these), ++state.generation, false};
-  const std::vector<int> ranks = ranks_at(agent);
+  const std::vector<int> ranks = job_.keeps_on_nodes() ? ranks_at(agent) : std::vector<int>();
   const std::set<int> holders = holders_of(agent);
   for (int rank : ranks) {
     Hosting& h = hosting(rank);
@@ -397,7 +405,8 @@ void Head::say_lack(int agent) {
     return output_.say(fmt::format("the determinants of node {} are held {} time{} only from now on: no other node is left to hold them", agent, left,
                                    left == 1 ? "" : "s"));
   }
-  output_.say(fmt::format("the determinants of node {} are on that node alone from now on: no other node is left to hold them", agent));
+  output_.say(fmt::format("the determinants of node {} are on that node{} alone from now on: no other node is left to hold them", agent,
+                          job_.keeps_on_disk() ? " and on disk" : ""));
 }
 
 void Head::tell_holder(int agent, std::size_t number) {
@@ -456,6 +465,28 @@ void Head::on_holder_lost(int agent, Bytes payload) {
   }
   if (lost.full != 0) state.full.insert(holder);
   give_holder(agent, static_cast<std::size_t>(copy - state.copies.begin()), holder);
+}
+
+void Head::on_disk_failed(int agent, Bytes text) {
+  if (ending_) return;
+  output_.say(fmt::format("node {} ({}): {}; the job ends", agent, job_.node_name(agent), text_of(text)));
+  end(1, grace_ms);
+}
+
+// Of the first head: the others find it.
+Result<> Head::make_event_directory() {
+  if (!job_.keeps_on_disk() || epoch_ > 0) return {};
+  Result<> made = EventDirectory::make(job_.event_directory, job_.event_key, job_.rank_count());
+  if (!made) {
+    job_.event_directory.clear();
+    return fail(fmt::format("{} (--event-dir)", made.error().text));
+  }
+  return {};
+}
+
+void Head::remove_event_directory() {
+  if (!job_.keeps_on_disk() || job_.event_directory.empty()) return;
+  if (Result<> removed = EventDirectory::remove(job_.event_directory); !removed) fmt::print(stderr, "holdfast: {}\n", removed.error().text);
 }
 
 void Head::on_adopt_failed(int agent, Bytes text) {

@@ -153,7 +153,7 @@ void Head::resume_over() {
   for (int node = 0; node < job_.agent_count(); ++node) {
     AgentState& state = states_[static_cast<std::size_t>(node)];
     if (state.superseded) agents_.expel(node);
-    if (!job_.keeps_events() || state.superseded || state.lost_early || ranks_at(node).empty()) continue;
+    if (!job_.has_holders() || state.superseded || state.lost_early || ranks_at(node).empty()) continue;
     state.copies.clear();
     give_holders(node);
   }

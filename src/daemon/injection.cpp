@@ -92,12 +92,12 @@ Result<Injection> parse_kill(std::string_view spec, const Fields& fields, int ra
   return out;
 }
 
-// node:N,at=T, and with a duration pause:node=N,at=T,for=T and unshared:node=N,at=T,for=T.
+// node:N,at=T, and with a duration pause:node=N,at=T,for=T and unshared:node=N,at=T,for=T; disk:node=N,at=T with one or without.
 Result<Injection> parse_node(std::string_view spec, const Fields& fields, Injection::Kind kind, int agent_count) {
   Injection out;
   out.kind = kind;
   const bool has_duration = kind != Injection::Kind::node;
-  bool node = false, at = false, lasts = !has_duration;
+  bool node = false, at = false, lasts = !has_duration || kind == Injection::Kind::disk;
   for (const auto& [key, value] : fields) {
     bool good = false;
     if (key == "at") good = at = parse_duration(value, out.at_ns);
@@ -191,11 +191,11 @@ Result<Injection> parse_one(std::string_view spec, int rank_count, int agent_cou
   if (spec.starts_with("head")) return parse_head(spec);
   const std::string_view verb = spec.substr(0, spec.find(':') == std::string_view::npos ? 0 : spec.find(':') + 1);
   if (verb == "partition:") return parse_partition(spec, spec.substr(verb.size()), agent_count);
-  if (verb != "kill:" && verb != "node:" && verb != "pause:" && verb != "unshared:") {
+  if (verb != "kill:" && verb != "node:" && verb != "pause:" && verb != "unshared:" && verb != "disk:") {
     return fail(
-        fmt::format("--inject {}: only kill:..., node:..., pause:..., unshared:..., partition:... and head are known (kill:rank=R,at=T, kill:rank=R,call=N, "
+        fmt::format("--inject {}: only kill:..., node:..., pause:..., unshared:..., disk:..., partition:... and head are known (kill:rank=R,at=T, kill:rank=R,call=N, "
                     "kill:rank=R,point=NAME:N, kill:random,rate=R/s, node:N,at=T, node:random,rate=R/s, pause:node=N,at=T,for=T, "
-                    "unshared:node=N,at=T,for=T, partition:0,1|2,3,at=T,for=T, head,at=T)",
+                    "unshared:node=N,at=T,for=T, disk:node=N,at=T,for=T, partition:0,1|2,3,at=T,for=T, head,at=T)",
                     spec));
   }
   Result<Fields> split = split_fields(spec, spec.substr(verb.size()));
@@ -203,6 +203,7 @@ Result<Injection> parse_one(std::string_view spec, int rank_count, int agent_cou
   const Fields& fields = *split;
   using Kind = Injection::Kind;
   if (verb == "pause:") return parse_node(spec, fields, Kind::pause, agent_count);
+  if (verb == "disk:") return parse_node(spec, fields, Kind::disk, agent_count);
   if (verb == "unshared:") return parse_node(spec, fields, Kind::unshared, agent_count);
   const bool random = fields.contains("random");
   if (verb == "node:" && !random) return parse_node(spec, fields, Kind::node, agent_count);
@@ -238,6 +239,7 @@ std::string words_of(const Injection& injection) {
     case Injection::Kind::node: return fmt::format("node:{},at={}s", injection.node, at_s);
     case Injection::Kind::pause: return fmt::format("pause:node={},at={}s", injection.node, at_s);
     case Injection::Kind::unshared: return fmt::format("unshared:node={},at={}s", injection.node, at_s);
+    case Injection::Kind::disk: return fmt::format("disk:node={},at={}s", injection.node, at_s);
     case Injection::Kind::head: return fmt::format("head,at={}s", at_s);
     case Injection::Kind::partition: break;
     default: return fmt::format("kill:rank={},at={}s", injection.rank, at_s);

@@ -10,6 +10,8 @@
 //   node:random,rate=0.2/s,seed=S,max=K   the same to agents that have ranks, chosen as above
 //   pause:node=N,at=1s,for=3s  agent N and its ranks are stopped, and continued after that time
 //   unshared:node=N,at=1s,for=3s   what the ranks of agent N determine goes to no other node for that time
+//   disk:node=N,at=1s,for=3s   the disk on which agent N keeps determinants stands still for that time; without `for` it is full from
+//                              then on
 //   partition:0,1|2,3,at=1s,for=3s   for that time no byte passes between nodes of different groups; the head, and nodes that are not
 //                              named, are with the first
 //   head,at=1s                 SIGKILL to the head, which ends the job
@@ -27,7 +29,7 @@
 namespace hf::daemon {
 
 struct Injection {
-  enum class Kind : std::uint32_t { at_time, at_call, at_point, random, node, node_random, pause, unshared, partition, head, head_random } kind = Kind::at_time;
+  enum class Kind : std::uint32_t { at_time, at_call, at_point, random, node, node_random, pause, unshared, disk, partition, head, head_random } kind = Kind::at_time;
   int rank = 0;
   int node = 0;
   std::int64_t for_ns = 0;

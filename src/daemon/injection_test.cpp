@@ -7,8 +7,9 @@ namespace {
 
 TEST(Injection, OfNodes) {
   std::vector<Injection> out;
-  ASSERT_TRUE(parse_injections("node:2,at=1s;pause:node=1,at=2ms,for=3s;node:random,rate=0.5,seed=7,max=2;unshared:node=2,at=1s,for=5ms", 4, 3, out));
-  ASSERT_EQ(out.size(), 4u);
+  ASSERT_TRUE(parse_injections("node:2,at=1s;pause:node=1,at=2ms,for=3s;node:random,rate=0.5,seed=7,max=2;unshared:node=2,at=1s,for=5ms;"
+                               "disk:node=1,at=1s;disk:node=0,at=2s,for=1s", 4, 3, out));
+  ASSERT_EQ(out.size(), 6u);
   EXPECT_EQ(out[0].kind, Injection::Kind::node);
   EXPECT_EQ(out[0].node, 2);
   EXPECT_EQ(out[0].at_ns, 1'000'000'000);
@@ -19,7 +20,11 @@ TEST(Injection, OfNodes) {
   EXPECT_EQ(out[3].kind, Injection::Kind::unshared);
   EXPECT_EQ(out[3].for_ns, 5'000'000);
   EXPECT_EQ(words_of(out[3]), "unshared:node=2,at=1s");
-  for (const char* bad : {"node:3,at=1s", "node:1", "node:at=1s", "pause:node=1,at=1s", "pause:1,at=1s,for=1s", "node:1,at=1s,for=2s",
+  EXPECT_EQ(out[4].kind, Injection::Kind::disk);
+  EXPECT_EQ(out[4].for_ns, 0);
+  EXPECT_EQ(out[5].for_ns, 1'000'000'000);
+  EXPECT_EQ(words_of(out[5]), "disk:node=0,at=2s");
+  for (const char* bad : {"disk:node=3,at=1s", "disk:1,at=1s", "node:3,at=1s", "node:1", "node:at=1s", "pause:node=1,at=1s", "pause:1,at=1s,for=1s", "node:1,at=1s,for=2s",
                           "unshared:node=1,at=1s", "unshared:node=3,at=1s,for=1s"}) {
     EXPECT_FALSE(parse_injections(bad, 4, 3, out)) << bad;
   }

@@ -46,6 +46,13 @@ int Job::local_size(int node) const {
   return static_cast<int>(std::ranges::count(node_of_rank, node));
 }
 
+std::string Job::log_level_name() const {
+  std::string name = names_process || log_level == wire::LogLevel::process ? "process" : "";
+  if (wire::includes(log_level, wire::LogLevel::node)) name += name.empty() ? "node" : "+node";
+  if (wire::includes(log_level, wire::LogLevel::disk)) name += name.empty() ? "disk" : "+disk";
+  return name;
+}
+
 void encode(const Job& job, std::vector<std::byte>& bytes) {
   ByteWriter out(bytes);
   out.put(static_cast<std::uint32_t>(job.programs.size()));
@@ -68,6 +75,9 @@ void encode(const Job& job, std::vector<std::byte>& bytes) {
   out.put(job.protocol);
   out.put(job.sender_log);
   out.put(job.log_level);
+  out.put(job.names_process);
+  out.put_text(job.event_directory);
+  out.put(job.event_key);
   out.put(job.event_memory_bytes);
   out.put(job.event_copies);
   out.put(job.large_messages);
@@ -122,6 +132,9 @@ bool decode(Bytes bytes, Job& job) {
   job.protocol = in.get<wire::Protocol>();
   job.sender_log = get_flag(in);
   job.log_level = in.get<wire::LogLevel>();
+  job.names_process = get_flag(in);
+  job.event_directory = in.get_text();
+  job.event_key = in.get<std::uint64_t>();
   job.event_memory_bytes = in.get<std::uint64_t>();
   job.event_copies = in.get<int>();
   job.large_messages = in.get<LargeMessages>();

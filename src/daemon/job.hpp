@@ -45,6 +45,9 @@ struct Job {
   wire::Protocol protocol = wire::Protocol::pessimist;
   bool sender_log = true;      // false: determinants are logged and payloads are not, for measurements (--no-sender-log)
   wire::LogLevel log_level = wire::LogLevel::process;
+  bool names_process = false;     // the level was said as process+...: how it is shown
+  std::string event_directory;    // level `disk`: of this job alone, made by the head
+  std::uint64_t event_key = 0;    // stands in all its files
   LargeMessages large_messages = LargeMessages::measured;
   std::uint64_t eager_bytes = 1 << 20;  // between nodes, larger payloads are announced first; lower with many ranks
   std::int64_t started_ns = 0;          // of the real-time clock
@@ -63,7 +66,12 @@ struct Job {
   int agent_count() const { return node_count + spare_count + event_logger_count; }
   bool is_event_logger(int agent) const { return agent >= node_count + spare_count; }
   bool recovers() const { return protocol != wire::Protocol::none && sender_log; }
-  bool keeps_events() const { return protocol != wire::Protocol::none && log_level == wire::LogLevel::node; }
+  bool keeps_events() const { return protocol != wire::Protocol::none && log_level != wire::LogLevel::process; }
+  bool keeps_on_nodes() const { return keeps_events() && wire::includes(log_level, wire::LogLevel::node); }
+  bool keeps_on_disk() const { return keeps_events() && wire::includes(log_level, wire::LogLevel::disk); }
+  // Under optimist also those whose determinants are on disk tell what is stable to another agent, and hear it from there.
+  bool has_holders() const { return keeps_on_nodes() || is_optimist(); }
+  std::string log_level_name() const;
   const char* protocol_name() const {
     return protocol == wire::Protocol::none ? "none" : protocol == wire::Protocol::optimist ? "optimist" : "pessimist";
   }

@@ -14,11 +14,12 @@ namespace {
 
 bool has_time(const Injection& injection) {
   const Kind kind = injection.kind;
-  return kind == Kind::at_time || kind == Kind::node || kind == Kind::pause || kind == Kind::unshared || kind == Kind::partition || kind == Kind::head;
+  return kind == Kind::at_time || kind == Kind::node || kind == Kind::pause || kind == Kind::unshared || kind == Kind::disk || kind == Kind::partition || kind == Kind::head;
 }
 
 const char* why_not(Kind kind) {
   if (kind == Kind::partition) return "another one had not healed";
+  if (kind == Kind::disk) return "the node was not running then, or keeps no determinants on disk (--log-level)";
   return kind == Kind::at_time ? "the rank was not running then" : "the node was not running then";
 }
 
@@ -64,6 +65,7 @@ bool KillPlan::carry_out(const Injection& injection) {
   if (injection.kind == Kind::node) return handlers_.kill_node(injection.node);
   if (injection.kind == Kind::pause) return handlers_.pause_node(injection.node, injection.for_ns);
   if (injection.kind == Kind::unshared) return handlers_.hold_events(injection.node, injection.for_ns);
+  if (injection.kind == Kind::disk) return handlers_.disk_fault(injection.node, injection.for_ns);
   if (injection.kind == Kind::partition) return handlers_.partition(injection);
   if (!running_[static_cast<std::size_t>(injection.rank)]) return false;
   handlers_.kill(injection.rank);

@@ -18,6 +18,7 @@ class KillPlan {
     std::function<bool(int node)> kill_node;  // false: it is gone already
     std::function<bool(int node, std::int64_t for_ns)> pause_node;
     std::function<bool(int node, std::int64_t for_ns)> hold_events;
+    std::function<bool(int node, std::int64_t for_ns)> disk_fault;  // 0: it is full
     std::function<std::vector<int>()> nodes;  // that live and have ranks
     std::function<bool(const Injection& partition)> partition;  // false: another one has not healed yet
     std::function<void()> kill_head;          // does not return

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <utility>
 
 #include "core/collectives/choice.hpp"
 #include "daemon/clients/kept_output.hpp"
@@ -34,7 +35,7 @@ struct Section {
 struct Whole {
   Words set_everywhere;
   PlacementOptions placement;
-  std::string protocol = "pessimist", level, on_divergence = "end", large_messages = "auto", record_libc = "yes";
+  std::string protocol, level, event_directory, on_divergence = "end", large_messages = "auto", record_libc = "yes";
   std::string log_memory, log_disk, log_ready = "32M", log_directory, eager_limit;
   std::optional<int> restarts;
   int spares = 0, event_loggers = 0, event_copies = 1;
@@ -87,7 +88,10 @@ void declare_whole(CLI::App& app, Whole& whole) {
                  "spread (default): the ranks of a lost node start again on a spare one, or spread over the others; spare: only on a spare one; end");
   declare(app, whole.tree);
   app.add_option("--log-level", whole.level,
-                 "process, or node (default with several nodes): what determinants survive before a message that depends on them leaves");
+                 "process, node (default with several nodes), disk, or several as in node+disk: what determinants survive before a message "
+                 "that depends on them leaves; process+node: only output waits for what comes behind the +");
+  app.add_option("--event-dir", whole.event_directory,
+                 "where determinants are kept at --log-level disk, shared by all nodes (default: as --log-dir)");
   app.add_flag("--no-sender-log", whole.no_sender_log,
                "determinants are logged and payloads are not: for measurements, nothing is recovered");
   app.add_option("--event-memory", whole.event_memory, "what a node holds of other nodes' determinants at most (default 1G)");
@@ -270,7 +274,7 @@ std::expected<void, UsageError> fill_copies(const Whole& whole, Job& job) {
     return usage(fmt::format("--event-copies {}: 1 to {}", whole.event_copies, event_copies_max));
   }
   if (job.event_copies == 1) return {};
-  if (!job.keeps_events()) return usage("--event-copies: needs several nodes, --log-level node and a protocol that logs");
+  if (!job.keeps_on_nodes()) return usage("--event-copies: needs several nodes, --log-level node and a protocol that logs");
   if (job.event_copies > job.agent_count() - 1) {
     return usage(fmt::format("--event-copies {}: needs {} nodes beside the one that they are of, and there are {} in all (--nodes, --spares, "
                              "--event-loggers)", job.event_copies, job.event_copies, job.agent_count()));
@@ -278,23 +282,52 @@ std::expected<void, UsageError> fill_copies(const Whole& whole, Job& job) {
   return {};
 }
 
-std::expected<void, UsageError> fill_nodes(const Whole& whole, Job& job) {
-  job.spare_count = whole.spares;
-  job.event_logger_count = whole.event_loggers;
-  const bool several = job.agent_count() > 1;
-  if (whole.level == "disk") return usage("--log-level disk is not supported yet: process or node");
-  if (!whole.level.empty() && whole.level != "process" && whole.level != "node") {
-    return usage(fmt::format("--log-level {}: process or node", whole.level));
+// "process+node": its words, each once.
+bool parse_level(std::string_view text, bool& process, bool& node, bool& disk) {
+  while (true) {
+    const std::string_view word = text.substr(0, text.find('+'));
+    bool* level = word == "process" ? &process : word == "node" ? &node : word == "disk" ? &disk : nullptr;
+    if (!level || std::exchange(*level, true)) return false;
+    if (word.size() == text.size()) return true;
+    text.remove_prefix(word.size() + 1);
   }
-  if (whole.level == "node" && !several) return usage("--log-level node: needs a second node (--nodes, --spares, --event-loggers) to hold what must survive the first");
-  if (whole.level == "process" && whole.spares > 0) {
+}
+
+// docs/events.md, Levels.
+std::expected<void, UsageError> fill_level(const Whole& whole, Job& job) {
+  const bool several = job.agent_count() > 1;
+  bool process = whole.level.empty() && !several, node = whole.level.empty() && several, disk = false;
+  if (!whole.level.empty() && !parse_level(whole.level, process, node, disk)) {
+    return usage(fmt::format("--log-level {}: process, node, disk, or several of them as in node+disk", whole.level));
+  }
+  if (node && !several) {
+    return usage(fmt::format("--log-level {}: needs a second node (--nodes, --spares, --event-loggers) to hold what must survive the first", whole.level));
+  }
+  if (disk && !several) {
+    return usage(fmt::format("--log-level {}: needs a second node (--nodes, --spares) on which ranks can start again", whole.level));
+  }
+  if (!node && !disk && whole.spares > 0) {
     return usage("--spares: at --log-level process nothing outlives a node; leave the level out, or say node");
   }
-  if (whole.event_loggers > 0 && whole.level == "process") {
-    return usage("--event-loggers: at --log-level process determinants stay on their node; leave the level out, or say node");
+  job.names_process = process && (node || disk);
+  if (job.names_process && whole.protocol.empty()) job.protocol = wire::Protocol::optimist;
+  if (job.names_process && job.protocol != wire::Protocol::optimist) {
+    return usage(fmt::format("--log-level {}: messages that leave before what they depend on outlives their node need --protocol "
+                             "optimist; leave out --protocol, or process+",
+                             whole.level));
+  }
+  if (whole.event_loggers > 0 && !node) {
+    return usage(fmt::format("--event-loggers: at --log-level {} no other node holds determinants; leave the level out, or say node",
+                             process ? "process" : whole.level));
   }
   if (whole.event_loggers > 0 && job.protocol == wire::Protocol::none) return usage("--event-loggers: protocol none has no determinants");
-  job.log_level = several && whole.level != "process" ? wire::LogLevel::node : wire::LogLevel::process;
+  using wire::LogLevel;
+  job.log_level = node && disk ? LogLevel::node_disk : disk ? LogLevel::disk : node ? LogLevel::node : LogLevel::process;
+  if (!whole.event_directory.empty() && !job.keeps_on_disk()) return usage("--event-dir: only --log-level disk writes there");
+  return {};
+}
+
+std::expected<void, UsageError> fill_nodes(const Whole& whole, Job& job) {
   if (const std::string on_loss = whole.on_node_loss.value_or("spread"); on_loss != "spread" && on_loss != "spare" && on_loss != "end") {
     return usage(fmt::format("--on-node-loss {}: spread, spare or end", on_loss));
   }
@@ -320,13 +353,16 @@ std::expected<void, UsageError> fill_sender_log(const Whole& whole, Job& job) {
 }
 
 std::expected<void, UsageError> fill_job(const Whole& whole, const Words& environment, Job& job) {
+  job.spare_count = whole.spares;
+  job.event_logger_count = whole.event_loggers;
   if (whole.protocol == "none") {
     job.protocol = wire::Protocol::none;
   } else if (whole.protocol == "optimist") {
     job.protocol = wire::Protocol::optimist;
-  } else if (whole.protocol != "pessimist") {
+  } else if (!whole.protocol.empty() && whole.protocol != "pessimist") {
     return usage(fmt::format("--protocol {}: none, pessimist or optimist", whole.protocol));
   }
+  if (auto filled = fill_level(whole, job); !filled) return filled;
   if (auto filled = fill_sender_log(whole, job); !filled) return filled;
   if (whole.large_messages == "direct") {
     job.large_messages = LargeMessages::direct;
@@ -384,6 +420,14 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
     if (random && !injection.seed_given) injection.seed = randombytes_random();
   }
   return {};
+}
+
+// Of this job alone. `directory`: where the command was given.
+void choose_event_directory(const Whole& whole, const std::string& directory, Job& job) {
+  if (!job.keeps_on_disk()) return;
+  randombytes_buf(&job.event_key, sizeof job.event_key);
+  const std::string& base = whole.event_directory.empty() ? job.log_directory : whole.event_directory;
+  job.event_directory = fmt::format("{}/holdfast-events-{:016x}", base[0] == '/' ? base : directory + "/" + base, job.event_key);
 }
 
 }  // namespace
@@ -449,6 +493,7 @@ std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words&
                             : apply(whole.placement, environment, directory, without, out, whole.ignored_flags);
   if (!applied) return usage(applied.error().text);
   if (auto filled = fill_job(whole, environment, out.job); !filled) return std::unexpected(filled.error());
+  choose_event_directory(whole, directory, out.job);
   if (auto filled = fill_background(whole, placed.has_value(), out); !filled) return std::unexpected(filled.error());
   auto tree = tree_settings(whole.tree, out.job.agent_count(), out.job.agent_count() > 1 && out.job.protocol != wire::Protocol::none);
   if (!tree) return usage(tree.error().text);

@@ -202,7 +202,7 @@ std::string report_json(const Timeline& timeline, const Job& job, const TreeSett
               {"started_s", static_cast<double>(job.started_ns) / 1e9},
               {"protocol", job.protocol_name()},
               {"sender_log", job.sender_log},
-              {"log_level", job.log_level == wire::LogLevel::node ? "node" : "process"},
+              {"log_level", job.log_level_name()},
               {"rank_count", job.rank_count()},
               {"node_count", job.node_count},
               {"spare_count", job.spare_count},

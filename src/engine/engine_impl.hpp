@@ -475,7 +475,7 @@ class EngineImpl {
     SendOperation* op = nullptr;  // completes when it may leave; null: it is complete, or not the program's
     std::uint64_t call = 0;
   };
-  bool node_level_ = false;
+  bool node_level_ = false;  // what is written is stable when the board says so: level `node` or `disk`
   struct Acknowledgement {
     Peer* to = nullptr;
     FrameHeader header;

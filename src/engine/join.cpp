@@ -43,7 +43,7 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   incarnation = Incarnation{w.incarnation};
   job.logging = w.protocol != wire::Protocol::none;
   job.keeps_payloads = job.logging && w.keeps_payloads != 0;
-  node_level_ = job.logging && w.log_level == wire::LogLevel::node;
+  node_level_ = job.logging && w.log_level != wire::LogLevel::process;
   if (node_level_ && w.protocol == wire::Protocol::optimist) optimist_ = std::make_unique<core::vprotocol::Optimist>(job.self);
   if (node_level_) protocol.gate_failed_tests();
   restarted = w.incarnation > 0;

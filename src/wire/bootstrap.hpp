@@ -55,7 +55,8 @@ struct Hello {
 };
 
 // What a determinant must survive before a frame that depends on it may leave (design section 5).
-enum class LogLevel : std::uint32_t { process = 0, node = 1 };
+enum class LogLevel : std::uint32_t { process = 0, node = 1, disk = 2, node_disk = node | disk };
+constexpr bool includes(LogLevel level, LogLevel one) { return (static_cast<std::uint32_t>(level) & static_cast<std::uint32_t>(one)) != 0; }
 
 enum class Protocol : std::uint32_t { none = 0, pessimist = 1, optimist = 2 };
 

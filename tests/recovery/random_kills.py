@@ -5,7 +5,7 @@ or all of those too, at any time (with --event-copies 2 one of them together wit
 that is shorter. Every run must print the same bytes as the undisturbed one.
 
     random_kills.py --build build [--cases 150] [--seed S] [--only I] [--timeout 60] [--minutes M] [--program NAME]
-                    [--log FILE] [--lose-nodes | --partitions] [--protocol optimist] [--event-loggers N] [--event-copies K]
+                    [--log FILE] [--lose-nodes | --partitions] [--protocol optimist] [--event-loggers N] [--event-copies K] [--log-level disk]
 
 The seed is fresh and printed; with --seed the same cases are drawn again, with --only I case I alone. Exit code 1 when a
 case failed; the command that repeats it is printed.
@@ -151,7 +151,8 @@ class Suite:
         self.options = options
         self.build = Path(options.build).resolve()
         # A second loss comes when the first is mended: the job must still run then, on any machine.
-        self.programs = programs(self.build, 4 if options.lose_nodes else 1)
+        waits_for_disk = "disk" in (options.log_level or "") and options.protocol == "pessimist"  # takes several times as long anyway
+        self.programs = programs(self.build, 4 if options.lose_nodes and not waits_for_disk else 1)
         if options.program:
             self.programs = {options.program: self.programs[options.program]}
         self.references = {}
@@ -178,7 +179,7 @@ class Suite:
         return self.references[key]
 
     def words(self, case):
-        return ways(case) + ["--protocol", self.options.protocol]
+        return ways(case) + ["--protocol", self.options.protocol] + (["--log-level", self.options.log_level] if case.nodes > 1 and self.options.log_level else [])
 
     def run_case(self, case):
         reference, problem = self.reference(case)
@@ -205,6 +206,7 @@ class Suite:
         again += f" --protocol {self.options.protocol}" if self.options.protocol != "pessimist" else ""
         again += f" --event-loggers {self.options.event_loggers}" if self.options.event_loggers else ""
         again += f" --event-copies {self.options.event_copies}" if self.options.event_copies > 1 else ""
+        again += f" --log-level {self.options.log_level}" if self.options.log_level else ""
         again += " --lose-nodes" if self.options.lose_nodes else " --partitions" if self.options.partitions else ""
         self.say(f"FAILED case {case.number}: {case.program}, {case.ranks} ranks, {case.nodes} node(s), {case.kills} kill(s), {case.losses} lost node(s): {problem}")
         self.say(f"  repeat:  {again}")
@@ -281,6 +283,7 @@ def main():
     parser.add_argument("--log", default=None)
     parser.add_argument("--lose-nodes", action="store_true", help="4 nodes, of which 1 or 2 are lost")
     parser.add_argument("--partitions", action="store_true", help="4 nodes, of which 1 or 2 are cut off for longer than --node-timeout")
+    parser.add_argument("--log-level", default=None, help="of jobs on several nodes")
     parser.add_argument("--protocol", choices=("pessimist", "optimist"), default="pessimist")
     parser.add_argument("--event-loggers", type=int, default=0, help="so many, of which any number is lost")
     parser.add_argument("--event-copies", type=int, default=1, help="2: one event logger is lost together with a node")

@@ -125,4 +125,11 @@ bool Sender::poll_held(Generation& generation) {
   return true;
 }
 
+Sender::Extent in_both(const Sender::Extent& one, const Sender::Extent& other) {
+#ifdef HOLDFAST_MUTATE_STABLE_IN_ONE_PLACE
+  return {std::max(one.end, other.end), std::max(one.last_failed, other.last_failed)};
+#endif
+  return {std::min(one.end, other.end), std::min(one.last_failed, other.last_failed)};
+}
+
 }  // namespace hf::core::event_logger

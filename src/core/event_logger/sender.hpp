@@ -77,4 +77,7 @@ class Sender {
   Generation generation_{};
 };
 
+// What is in two places.
+Sender::Extent in_both(const Sender::Extent& one, const Sender::Extent& other);
+
 }  // namespace hf::core::event_logger

@@ -13,7 +13,7 @@ constexpr std::int64_t metrics_period_ms = 1000;
 constexpr std::int64_t watched_periods = 4;  // a client that has not asked for so many is gone
 
 JobFacts facts_of(const Job& job) {
-  JobFacts facts{job.protocol_name(), job.log_level == wire::LogLevel::node ? "node" : "process"};
+  JobFacts facts{job.protocol_name(), job.log_level_name()};
   facts.node_lives.assign(static_cast<std::size_t>(job.agent_count()), true);
   for (int node = 0; node < job.agent_count(); ++node) {
     using enum NodeRole;

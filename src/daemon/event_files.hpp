@@ -1,0 +1,116 @@
+// An agent's part in keeping determinants in files (docs/event-files.md): its own ranks' are written, those of ranks that it takes over are
+// read. All that waits for the disk is done by one thread; everything here is called by the agent's loop and waits for nothing.
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "core/event_logger/file_writer.hpp"
+#include "core/event_logger/found.hpp"
+#include "core/event_logger/sender.hpp"
+#include "daemon/event_directory.hpp"
+#include "os/event_loop.hpp"
+
+namespace hf::daemon {
+
+class EventFiles {
+ public:
+  using Extent = core::event_logger::Sender::Extent;
+  using Hosting = core::event_logger::Hosting;
+  using Found = core::event_logger::Found;
+  struct Handlers {
+    std::function<Extent(Rank)> written;  // by the rank, over all its incarnations
+    std::function<bool(Rank, std::uint64_t position, MutableBytes out)> read_events;
+    std::function<void(Rank)> on_stable;   // something more of it is; look() for what it has written since
+    std::function<void(Rank)> on_fenced;   // it is hosted elsewhere under a newer term
+    std::function<void(Rank)> on_damaged;  // what it has written cannot be read
+    std::function<void(const std::string&)> on_failed;  // once: nothing more becomes stable
+  };
+  struct Place {
+    EventDirectory directory;
+    core::event_logger::FileName name;
+    os::UniqueFd file;
+  };
+  EventFiles(os::EventLoop& loop, Place place, Handlers handlers);
+  ~EventFiles();
+
+  void add_rank(Rank rank, Term term, const Extent& promised);
+  void roll_back(Rank rank, Term term, std::uint64_t position);
+  void look(Rank rank);  // it has written something
+  const Extent& stable(Rank rank) const { return sender_.stable(rank); }
+
+  // For ranks that are taken over, by who hosted them first: what each file has of them.
+  struct Wanted {
+    Hosting hosting;
+    int first_host = 0;
+  };
+  using FoundOf = std::map<Rank, std::vector<Found>>;
+  using OnFound = std::function<void(FoundOf found, std::string failure)>;
+  void fetch(std::vector<Wanted> wanted, OnFound on_found);
+
+  // Fault injection.
+  void hold_back(bool on);                 // nothing is written
+  void stand_still(std::int64_t for_ns);   // the disk does
+  void fill_up();                          // the disk is full from now on
+
+ private:
+  struct Request {
+    core::event_logger::FileRecord record;  // its bytes are these
+    std::vector<std::byte> bytes;
+  };
+  struct Asked {
+    std::vector<Wanted> wanted;
+    OnFound on_found;
+  };
+  struct Results {
+    std::vector<core::event_logger::FileWriter::Stable> stable;
+    std::vector<Hosting> over;
+    std::string failure;
+    struct Answer {
+      OnFound on_found;
+      FoundOf found;
+      std::string failure;
+    };
+    std::vector<Answer> answers;
+  };
+  void pump();
+  void put(core::event_logger::FileRecord record, std::vector<std::byte> bytes);
+  void on_results();
+
+  // ---- of the thread
+  void work();
+  Result<> do_step(core::event_logger::FileWriter::Step step);
+  Result<> write();
+  void wait_out_standstill();
+  Result<FoundOf> read(const std::vector<Wanted>& wanted) const;
+  void post(Results results);
+
+  os::EventLoop& loop_;
+  Handlers handlers_;
+  core::event_logger::Sender sender_;
+  bool held_back_ = false, failed_ = false;
+  os::UniqueFd bell_;  // results are there
+
+  // The thread's alone.
+  Place place_;
+  core::event_logger::FileWriter writer_;
+
+  std::mutex mutex_;
+  std::condition_variable wanted_;
+  // Of both.
+  std::deque<Request> requests_;
+  std::deque<Asked> asked_;
+  Results results_;
+  Instant still_until_{};
+  bool full_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace hf::daemon

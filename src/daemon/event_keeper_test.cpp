@@ -1,0 +1,156 @@
+// Levels `node` and `disk` together: an agent, its file and its holder, in one loop.
+#include "daemon/event_keeper.hpp"
+
+#include <gtest/gtest.h>
+#include <sodium.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "os/clock.hpp"
+
+namespace hf::daemon {
+namespace {
+
+using Found = core::event_logger::Found;
+constexpr std::uint64_t key = 0xabc;
+constexpr Rank rank{1};
+
+struct Owner : EventKeeper::Owner {
+  using Extent = EventKeeper::Extent;
+  Extent written(Rank) override { return {events.size(), {}}; }
+  bool read_events(Rank, std::uint64_t position, MutableBytes out) override {
+    std::ranges::copy(Bytes(events).subspan(position, out.size()), out.begin());
+    return true;
+  }
+  void on_stable(Rank, const Extent& extent) override { stable = extent.end; }
+  void on_held(Generation) override { held = true; }
+  void on_holder_lost(Generation, const std::string&) override {}
+  void on_fenced(Rank) override { fenced = true; }
+  void on_damaged(Rank) override { ADD_FAILURE(); }
+  void on_disk_failed(const std::string& why) override { ADD_FAILURE() << why; }
+  int first_host(Rank) override { return 0; }
+  void on_carriable(int agent) override { carriable = carriable || agent >= 0; }
+  Extent carried(Rank) override { return {}; }
+  std::vector<segment::CarriedEvents::Piece> fence(Rank, Term, Term) override { return {}; }
+  bool on_known(Rank, Term, std::uint64_t) override { return true; }
+  void trim(Rank, Found&) override {}
+  std::vector<std::byte> events;
+  std::uint64_t stable = 0;
+  bool held = false, fenced = false, carriable = false;
+};
+
+class EventKeeperTest : public testing::Test {
+ protected:
+  struct Agent {
+    Owner owner;
+    std::unique_ptr<EventKeeper> keeper;
+    std::unique_ptr<ControlDoor> door;
+  };
+  void SetUp() override {
+    ASSERT_GE(::sodium_init(), 0);
+    base_ = testing::TempDir() + "keeper-XXXXXX";
+    ASSERT_NE(::mkdtemp(base_.data()), nullptr);
+    ASSERT_TRUE(EventDirectory::make(base_ + "/job", key, 4));
+    for (int number = 0; number < 3; ++number) make(number);
+  }
+  void TearDown() override {
+    for (Agent& agent : agents_) agent.keeper.reset();
+    std::filesystem::remove_all(base_);
+  }
+  void make(int number) {
+    Agent& agent = agents_[number];
+    EventKeeper::Owner& owner = agent.owner;
+    agent.keeper = std::make_unique<EventKeeper>(loop_, job_key_, NodeId(number), 1 << 20, false, owner);
+    auto directory = EventDirectory::open(base_ + "/job", key, 4);
+    ASSERT_TRUE(directory);
+    agent.keeper->keep_on_disk({*directory, {key, static_cast<std::uint32_t>(number)}, std::move(*directory->make_file(number))}, true);
+    agent.door = std::make_unique<ControlDoor>(
+        loop_, job_key_,
+        [&agent](const Visitor& visitor, ChannelPtr channel) { agent.keeper->on_guest(visitor.node.value, std::move(channel)); }, [] { FAIL(); });
+    ASSERT_TRUE(agent.door->open(os::loopback_address()));
+  }
+  template <class Done>
+  bool wait(Done done, std::int64_t for_ms = 10'000) {
+    const Instant limit = os::later(os::now(), for_ms * os::millisecond_ns);
+    while (!done() && os::now() < limit) {
+      loop_.at(os::later(os::now(), os::millisecond_ns), [this] { loop_.stop(); });
+      loop_.run();
+    }
+    return done();
+  }
+  // Agent 0 hosts the rank, agent 1 is its holder.
+  void host() {
+    for (int from : {0, 2}) agents_[from].keeper->set_address(1, {os::loopback_address(), agents_[1].door->port()});
+    agents_[0].keeper->add_rank(rank, Term{0}, {});
+    agents_[0].keeper->set_holder(1, Generation{1}, -1);
+    ASSERT_TRUE(wait([&] { return agents_[0].owner.held; }));
+  }
+  void write(std::size_t count, bool says) {
+    agents_[0].owner.events.resize(agents_[0].owner.events.size() + count, std::byte{1});
+    if (says) agents_[0].keeper->look(rank);
+  }
+  EventKeeper::Fetched fetch(const std::vector<int>& places) {
+    EventKeeper::Fetched out;
+    bool answered = false;
+    agents_[2].keeper->fetch({{rank, Term{1}}}, places, [&](EventKeeper::Fetched fetched) {
+      out = std::move(fetched);
+      answered = true;
+    });
+    EXPECT_TRUE(wait([&] { return answered; }));
+    return out;
+  }
+  os::EventLoop loop_;
+  const JobKey job_key_{};
+  std::string base_;
+  Agent agents_[3];
+};
+
+TEST_F(EventKeeperTest, StableIsWhatBothHave) {
+  host();
+  agents_[0].keeper->files()->stand_still(200 * os::millisecond_ns);
+  write(48, true);
+  EXPECT_FALSE(wait([&] { return agents_[0].owner.stable > 0; }, 100)) << "the disk does not have it";
+  EXPECT_TRUE(wait([&] { return agents_[0].owner.stable == 48; }));
+  EXPECT_FALSE(agents_[0].owner.carriable) << "what goes with a message is in no file";
+}
+
+// The rank says nothing while it sees something on its way: whoever answers last must find it, for both.
+TEST_F(EventKeeperTest, WhatIsWrittenMeanwhileGetsToBoth) {
+  host();
+  agents_[0].keeper->files()->stand_still(100 * os::millisecond_ns);
+  write(48, true);
+  EXPECT_FALSE(wait([&] { return agents_[0].owner.stable > 0; }, 50)) << "the holder has answered";
+  write(16, false);
+  EXPECT_TRUE(wait([&] { return agents_[0].owner.stable == 64; }, 2000)) << agents_[0].owner.stable;
+}
+
+TEST_F(EventKeeperTest, OneLevelIsEnoughToGoOn) {
+  host();
+  write(48, true);
+  ASSERT_TRUE(wait([&] { return agents_[0].owner.stable == 48; }));
+  EventKeeper::Fetched both = fetch({1});
+  EXPECT_EQ(both.found[rank].bytes.size(), 48u);
+  EXPECT_TRUE(both.files_read);
+  agents_[1].door.reset();  // its holder is lost
+  agents_[1].keeper.reset();
+  EventKeeper::Fetched files = fetch({1});
+  EXPECT_EQ(files.failure, "");
+  EXPECT_EQ(files.found[rank].bytes.size(), 48u);
+}
+
+TEST_F(EventKeeperTest, TheHolderIsEnoughWithoutTheFile) {
+  host();
+  write(48, true);
+  ASSERT_TRUE(wait([&] { return agents_[0].owner.stable == 48; }));
+  std::filesystem::remove(base_ + "/job/node-0");
+  EventKeeper::Fetched fetched = fetch({1});
+  EXPECT_EQ(fetched.failure, "");
+  EXPECT_NE(fetched.warning, "");
+  EXPECT_FALSE(fetched.files_read);
+  EXPECT_EQ(fetched.found[rank].bytes.size(), 48u);
+}
+
+}  // namespace
+}  // namespace hf::daemon
