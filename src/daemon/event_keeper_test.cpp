@@ -26,7 +26,7 @@ struct Owner : EventKeeper::Owner {
   }
   void on_stable(Rank, const Extent& extent) override { stable = extent.end; }
   void on_held(Generation) override { held = true; }
-  void on_holder_lost(Generation, const std::string&) override {}
+  void on_holder_lost(Generation, bool, const std::string&) override {}
   void on_fenced(Rank) override { fenced = true; }
   void on_damaged(Rank) override { ADD_FAILURE(); }
   void on_disk_failed(const std::string& why) override { ADD_FAILURE() << why; }
@@ -62,7 +62,7 @@ class EventKeeperTest : public testing::Test {
   void make(int number) {
     Agent& agent = agents_[number];
     EventKeeper::Owner& owner = agent.owner;
-    agent.keeper = std::make_unique<EventKeeper>(loop_, job_key_, NodeId(number), 1 << 20, false, owner);
+    agent.keeper = std::make_unique<EventKeeper>(loop_, job_key_, NodeId(number), EventKeeper::Settings{.bytes_max = 1 << 20}, owner);
     auto directory = EventDirectory::open(base_ + "/job", key, 4);
     ASSERT_TRUE(directory);
     agent.keeper->keep_on_disk({*directory, {key, static_cast<std::uint32_t>(number)}, std::move(*directory->make_file(number))}, true);
@@ -84,7 +84,7 @@ class EventKeeperTest : public testing::Test {
   void host() {
     for (int from : {0, 2}) agents_[from].keeper->set_address(1, {os::loopback_address(), agents_[1].door->port()});
     agents_[0].keeper->add_rank(rank, Term{0}, {});
-    agents_[0].keeper->set_holder(1, Generation{1}, -1);
+    agents_[0].keeper->set_holder(0, 1, Generation{1}, -1);
     ASSERT_TRUE(wait([&] { return agents_[0].owner.held; }));
   }
   void write(std::size_t count, bool says) {

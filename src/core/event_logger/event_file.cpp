@@ -111,12 +111,16 @@ FileRead find_in(Bytes file, const FileName& name, const std::map<Rank, Term>& r
       return true;
     }
     const auto& [kind, rank, term, position, promised, last_failed, bytes] = record;
-    return store.on_append(rank, term, position, promised, last_failed, bytes) != Store::Verdict::gap;
+    return store.on_append(rank, term, Generation{}, position, promised, last_failed, bytes) != Store::Verdict::gap;
   });
   for (auto [rank, term] : ranks) {
     const Store::Content content = store.on_open(rank, term);
     if (content.refused) return {FileEnd::damaged, read.place};  // written under a term that is yet to come
-    found[rank] = {content.known, content.term, content.promised, content.last_failed, {content.bytes.begin(), content.bytes.end()}};
+    found[rank] = {.known = content.known,
+                   .term = content.term,
+                   .promised = content.promised,
+                   .last_failed = content.last_failed,
+                   .bytes = {content.bytes.begin(), content.bytes.end()}};
   }
   return read;
 }
