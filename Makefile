@@ -42,6 +42,11 @@ soak: build
 	@$(PYTHON) tools/build_mpi4py.py $(BUILD)
 	@for n in 1 2 3 4; do $(PYTHON) tests/mpi4py/suite.py $(BUILD) $$n --all || exit 1; done
 	@$(PYTHON) tests/recovery/random_kills.py --build $(BUILD) --cases 5000 --log docs/soak.log $(SOAK_ARGS)
+	@for more in "" "--log-level disk" "--log-level node+disk" "--event-loggers 3" "--event-loggers 3 --event-copies 2"; do \
+	  for protocol in pessimist optimist; do \
+	    $(PYTHON) tests/recovery/random_kills.py --build $(BUILD) --cases 200 --lose-nodes --protocol $$protocol $$more || exit 1; \
+	  done; \
+	done
 	@$(PYTHON) tests/recovery/soak_no_alarm.py --build $(BUILD) --seconds 600 --log docs/soak.log
 
 install: build

@@ -121,6 +121,7 @@ class Head {
   void start_if_ready();
   void lose_places(int agent);
   std::uint32_t whole_generation(int agent) const;
+  std::uint32_t held_generation(int agent) const;
   void lose_agent(int agent, const std::string& why);
   std::string why_not_moved(const std::vector<int>& ranks) const;
   int choose_spare() const;

@@ -154,6 +154,13 @@ std::uint32_t Head::whole_generation(int agent) const {
   return first;
 }
 
+// The same should a holder be gone of whom the head has not heard that: any, where no copy from before may be left; else the newest alone.
+std::uint32_t Head::held_generation(int agent) const {
+  const AgentState& state = states_[static_cast<std::size_t>(agent)];
+  const bool all_held = std::ranges::all_of(state.copies, [](const EventCopy& copy) { return copy.holder < 0 || copy.held; });
+  return all_held ? 1 : state.generation;
+}
+
 void Head::lose_agent(int agent, const std::string& why) {
   AgentState& lost = states_[static_cast<std::size_t>(agent)];
   if (std::exchange(lost.gone, true)) return;
@@ -307,7 +314,7 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
   adopt = {.job_is_mpi = mpi_job_announced_, .group = groups_++, .input_taken = input_taken_};
   for (int rank : ranks) {
     Hosting& h = hosting(rank);
-    const std::uint32_t held_from = whole_generation(h.agent);
+    const std::uint32_t held_from = held_generation(h.agent);
     h.agent = to;
     h.incarnation += static_cast<std::uint32_t>(job_.restarts_max) + 2;
     h.state = wire::RankState::absent;

@@ -88,7 +88,7 @@ class CommandLine(Case):
                             (("--spares", "1", "--hosts", "a:2", "-n", 2, "ls"), "1 host is not enough for ranks and 1 spare node"),
                             (("--event-loggers", "-1", "ls"), "--event-loggers -1: 0 to 256"),
                             (("--event-loggers", "2", "--protocol", "none", "ls"), "protocol none has no determinants"),
-                            (("--event-loggers", "2", "--log-level", "process", "ls"), "determinants stay on their node"),
+                            (("--event-loggers", "2", "--log-level", "process", "ls"), "no other node holds determinants"),
                             (("--event-loggers", "1", "--hosts", "a:2", "-n", 2, "ls"), "1 host is not enough for ranks and 1 event logger"),
                             (("--event-loggers", "2", "--spares", 1, "--hosts", "a:2,b", "-n", 2, "ls"),
                              "2 hosts are not enough for ranks, 1 spare node and 2 event loggers"),

@@ -15,16 +15,17 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "launcher"))
-import node_loss_test  # noqa: E402
+from orders_job import OrdersJob  # noqa: E402
+
+_, ORDERS = (Path(sys.argv.pop(1)).resolve() for _ in range(2))
+
 import harness  # noqa: E402
 from detached_test import Detached  # noqa: E402
 from harness import commands_of, processes_of  # noqa: E402
 
-ORDERS = node_loss_test.ORDERS
-
 
 class HeadLoss(Detached):
-    expect_orders = node_loss_test.NodeLoss.expect_orders
+    expect_orders = OrdersJob.expect_orders
 
     def head(self, job):
         return self.jobs().get(job, {}).get("head")

@@ -6,12 +6,15 @@ head cannot reach are lost, their ranks go on elsewhere, and when it has healed 
 
 import os
 import subprocess
+import sys
 import threading
 import time
 import unittest
 from pathlib import Path
 
-import node_loss_test
+from orders_job import OrdersJob
+
+OrdersJob.build, OrdersJob.orders = (Path(sys.argv.pop(1)).resolve() for _ in range(2))
 
 patient_ms = 2000  # half of it is the least silence after which a node can be lost: more than a short partition, on a busy machine too
 
@@ -39,16 +42,11 @@ class Agents(threading.Thread):
         return n
 
 
-class Partitions(unittest.TestCase):
-    maxDiff = None
-    run_orders = node_loss_test.NodeLoss.run_orders
-    expect_orders = node_loss_test.NodeLoss.expect_orders
-    expect_nothing_left = node_loss_test.NodeLoss.expect_nothing_left
-
+class Partitions(OrdersJob):
     def watch(self, *words):
         """Runs the orders; when each line was printed, and how many agents there were."""
         self.marker = f"partition-{os.getpid()}-{time.monotonic_ns()}"
-        command = [node_loss_test.BUILD / "bin/holdfast", "run", *words[:-2], node_loss_test.ORDERS, *words[-2:]]
+        command = [self.build / "bin/holdfast", "run", *words[:-2], self.orders, *words[-2:]]
         job = subprocess.Popen([str(w) for w in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                env={**os.environ, "NODE_LOSS_TEST": self.marker})
         agents = Agents(self.marker)
