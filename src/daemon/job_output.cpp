@@ -91,10 +91,15 @@ void JobOutput::on_started(int rank) {
 
 void JobOutput::resume(const KeptMark& mark) {
   if (mark.rank < 0 || static_cast<std::size_t>(mark.rank) * 2 >= streams_.size()) return;
-  Stream& s = stream(mark.rank, mark.of_error != 0 ? OutputStream::error : OutputStream::out);
+  const OutputStream kind = mark.of_error != 0 ? OutputStream::error : OutputStream::out;
+  Stream& s = stream(mark.rank, kind);
   s.gate.resume({mark.lines, mark.open_bytes}, {});
-  s.line_begins = mark.open_bytes == 0;
   s.unheard = true;
+  // As it was written last: the unfinished line of another rank was ended before.
+  int& owner = open_owner_[static_cast<int>(kind)];
+  if (owner >= 0) stream(owner, kind).line_begins = true;
+  s.line_begins = mark.open_bytes == 0;
+  owner = s.line_begins ? -1 : mark.rank;
 }
 
 void JobOutput::resume_at(int rank, OutputStream kind, const OutputGate::Position& next) {

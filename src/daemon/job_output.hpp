@@ -19,7 +19,8 @@ class JobOutput {
 
   void on_bytes(int rank, OutputStream stream, Bytes bytes);
   void on_started(int rank);           // a new incarnation
-  // Goes on for a head that is gone: so much had been passed on of a stream, and the present incarnation writes from `next` on.
+  // Goes on for a head that is gone: so much had been passed on of a stream, and the present incarnation writes from `next` on. The mark of the
+  // stream that was written last comes last.
   void resume(const KeptMark& mark);
   void resume_at(int rank, OutputStream stream, const OutputGate::Position& next);
   void on_over(int rank);              // the rank will write no more

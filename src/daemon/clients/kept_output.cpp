@@ -124,7 +124,7 @@ Result<> KeptOutput::write_marks() {
   if (marks_.empty()) return {};
   std::vector<std::byte> records;
   ByteWriter out(records);
-  for (const auto& [stream, mark] : marks_) out.put(KeptRecordHead{.mark = mark});
+  for (const KeptMark& mark : marks()) out.put(KeptRecordHead{.mark = mark});
   return write(records);
 }
 
@@ -139,8 +139,15 @@ Result<std::vector<KeptMark>> KeptOutput::resume() {
   if (file_ && position_ == starts_.back()) {
     if (Result<> written = write_marks(); !written) return std::unexpected(written.error());
   }
+  return marks();
+}
+
+std::vector<KeptMark> KeptOutput::marks() const {
+  std::vector<std::pair<std::uint64_t, KeptMark>> by_number;
+  for (const auto& [stream, numbered] : marks_) by_number.push_back(numbered);
+  std::ranges::sort(by_number, {}, &std::pair<std::uint64_t, KeptMark>::first);
   std::vector<KeptMark> out;
-  for (const auto& [stream, mark] : marks_) out.push_back(mark);
+  for (const auto& [number, mark] : by_number) out.push_back(mark);
   return out;
 }
 

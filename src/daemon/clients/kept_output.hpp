@@ -63,14 +63,16 @@ class KeptOutput {
   Result<> resume_file();
   Result<> write_marks();
   void remember(const KeptMark& mark) {
-    if (mark.rank >= 0) marks_[{mark.rank, mark.of_error}] = mark;
+    if (mark.rank >= 0) marks_[{mark.rank, mark.of_error}] = {++remembered_, mark};
   }
+  std::vector<KeptMark> marks() const;  // who has written last is last
   int directory_;
   std::uint64_t file_bytes_max_;
   std::vector<std::uint64_t> starts_;  // of the files, ascending; the last is written
   os::UniqueFd file_;
   std::uint64_t position_ = 0;
-  std::map<StreamName, KeptMark> marks_;  // each file begins with them
+  std::map<StreamName, std::pair<std::uint64_t, KeptMark>> marks_;  // each file begins with them. Number in the order of writing
+  std::uint64_t remembered_ = 0;
   std::uint64_t lost_bytes_ = 0;  // not written since the last record
   std::string why_lost_;
 };

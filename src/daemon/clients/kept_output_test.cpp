@@ -131,6 +131,21 @@ TEST_F(Kept, WhatCannotBeWrittenIsSaid) {
   EXPECT_EQ(got.substr(7 + 2 * block.size()), "[\nholdfast: 60000 bytes of output are not here: File exists\n]short\nafter\n");
 }
 
+// Whose unfinished line stands at the end.
+TEST_F(Kept, WhoWroteLastIsLast) {
+  auto last_of = [&](bool resumed) {
+    KeptOutput output(directory_.get(), output_limit_min);
+    auto marks = output.resume();
+    EXPECT_TRUE(marks);
+    if (resumed) return marks->back().rank;
+    for (int rank : {2, 0, 1, 0}) output.append(KeptStream::out, "open", {.rank = rank, .open_bytes = 4});
+    output.append(KeptStream::error, "said\n");
+    return -1;
+  };
+  last_of(false);
+  EXPECT_EQ(last_of(true), 0);
+}
+
 TEST_F(Kept, AnotherProcessGoesOn) {
   const std::string line = std::string(99, 'x') + "\n";
   std::uint64_t lines = 0;
