@@ -1,6 +1,5 @@
 #include "core/event_logger/copies.hpp"
 
-#include <algorithm>
 #include <optional>
 
 namespace hf::core::event_logger {
@@ -45,13 +44,10 @@ void Copies::settle(Rank rank) {
   std::optional<Extent> least;
   for (const Sender& sender : senders_) {
     if (sender.alone()) continue;
-    const Extent& has = sender.at_holder(rank);
 #ifdef HOLDFAST_MUTATE_ONE_COPY_SUFFICES
-    if (least) least = Extent{std::max(least->end, has.end), std::max(least->last_failed, has.last_failed)};
-#else
-    if (least) least = Extent{std::min(least->end, has.end), std::min(least->last_failed, has.last_failed)};
+    if (least) continue;
 #endif
-    else least = has;
+    least = least ? in_both(*least, sender.at_holder(rank)) : sender.at_holder(rank);
   }
   for (Sender& sender : senders_) sender.promise(rank, least.value_or(senders_.front().published(rank)));
 }
