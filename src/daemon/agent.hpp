@@ -118,6 +118,8 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void set_place(int rank, int agent, int group, std::uint32_t log_base, Address logs);
   EventKeeper::Extent written(Rank rank) override;
   bool read_events(Rank rank, std::uint64_t position, MutableBytes out) override;
+  void on_looked_at(Rank rank, bool on) override { board_.set_looked_at(rank.value, on); }
+  bool awaits_stable(const LocalRank& rank) const;
   void on_stable(Rank rank, const EventKeeper::Extent& extent) override;
   void on_held(Generation generation) override;
   void on_holder_lost(Generation generation, bool full, const std::string& why) override;

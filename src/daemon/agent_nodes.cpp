@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -189,8 +190,17 @@ void Agent::on_stable(Rank number, const EventKeeper::Extent& extent) {
   board_.set_stable(number.value, extent.end, extent.last_failed.value);
   LocalRank* rank = local(number.value);
   if (!rank) return;
-  if (rank->alive()) ::eventfd_write(rank->doorbell.get(), 1);
+  if (rank->alive() && awaits_stable(*rank)) ::eventfd_write(rank->doorbell.get(), 1);
   pass_stable_output(*rank);
+}
+
+// Either the rank looks at the board before it sleeps, or we see that it sleeps.
+bool Agent::awaits_stable(const LocalRank& rank) const {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const segment::ControlView control = segments_->control(rank.rank, rank.incarnation);
+  if (!control) return false;
+  const segment::Sleeping sleeping = segment::load_acquire(control.header().sleeping);
+  return sleeping == segment::Sleeping::until_stable;
 }
 
 void Agent::on_held(Generation generation) { send_head(ControlKind::held, Held{generation.value}); }

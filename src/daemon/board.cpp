@@ -118,6 +118,11 @@ void Board::set_stable_of(int rank, Term term, std::uint64_t position) {
   store(header.stable_news, header.stable_news + 1);
 }
 
+void Board::set_looked_at(int rank, bool on) {
+  store(dependencies_of(rank).looked_at, std::uint64_t{on});
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
 void Board::publish() {
   auto& header = *reinterpret_cast<wire::BoardHeader*>(mapping_.bytes().data());
   store(header.epoch, header.epoch + 1);

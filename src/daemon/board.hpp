@@ -26,6 +26,7 @@ class Board {
   // as can be. Whoever writes a dependency and then looks at the cuts sees it, or whoever calls this and then looks sees the dependency.
   bool add_cut(int rank, Term term, std::uint64_t position);
   void set_stable_of(int rank, Term term, std::uint64_t position);  // of any rank of the job; the epoch stays
+  void set_looked_at(int rank, bool on);  // a rank of this node; off: who stores something and then looks at it sees that, or we see what was stored
   const wire::BoardDependencies& dependencies(int rank) const;
   void set_stable(int rank, std::uint64_t events, std::uint64_t last_failed);  // no news for others: the epoch stays
 

@@ -32,15 +32,15 @@ void EventKeeper::ask_for_known(Visit& visit) {
 }
 
 void EventKeeper::exchange_soon() {
-  if (exchange_ != 0) return;
+  if (exchange_ != 0 || next_look_ != 0) return;  // the next look exchanges too
   exchange_ = loop_.at(std::max(os::now(), os::later(exchanged_at_, exchange_ns)), [this] {
     exchange_ = 0;
-    exchanged_at_ = os::now();
     exchange();
   });
 }
 
 void EventKeeper::exchange() {
+  exchanged_at_ = os::now();
   auto tell = [this](Visit& visit) {
     if (visit.door && visit.door->open()) tell_known(visit.door->channel(), visit.told, visit.door.get());
   };

@@ -30,6 +30,7 @@ EventKeeper::EventKeeper(os::EventLoop& loop, const JobKey& key, NodeId self, co
 EventKeeper::~EventKeeper() {
   for (Copy& copy : kept_) loop_.cancel(copy.retry);
   loop_.cancel(exchange_);
+  loop_.cancel(next_look_);
   loop_.cancel(held_back_);
 }
 
@@ -60,16 +61,6 @@ void EventKeeper::on_stable_on_disk(Rank rank) {
   tell(rank);
   look_again(rank);
   pump();
-}
-
-// What came while something of the rank was on its way: the rank says that it has written something only when it sees nothing on its way.
-// At two levels it is on its way until both have it: each that answers looks for both.
-void EventKeeper::look_again(Rank rank) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (on_nodes_) copies_.on_published(rank, owner_.written(rank));
-#ifndef HOLDFAST_MUTATE_EACH_LEVEL_LOOKS_FOR_ITSELF
-  if (files_) files_->look(rank);
-#endif
 }
 
 // At both levels, what both have.
@@ -264,15 +255,6 @@ void EventKeeper::tell(Rank rank) {
   const Extent extent = stable(rank);
   owner_.on_stable(rank, extent);
   if (optimist_) learn(rank, terms_.at(rank), extent.end, nullptr);
-}
-
-void EventKeeper::look(Rank rank) {
-  if (!terms_.contains(rank)) return;
-  if (on_nodes_) copies_.on_published(rank, owner_.written(rank));
-  if (files_) files_->look(rank);
-  if (carriable_) look_again_.insert(rank);
-  if (alone()) return tell(rank);
-  pump();
 }
 
 void EventKeeper::pump() {

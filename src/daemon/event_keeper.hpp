@@ -41,6 +41,8 @@ class EventKeeper {
     // False: there is no such rank, or it cannot be.
     virtual bool on_known(Rank rank, Term term, std::uint64_t position) = 0;
     virtual void trim(Rank rank, core::event_logger::Found& found) = 0;
+    // And: the rank need not say what it writes, or has to again (BoardDependencies::looked_at).
+    virtual void on_looked_at(Rank rank, bool on) = 0;
   };
   using Found = core::event_logger::Found;
   struct Fetched {
@@ -141,6 +143,10 @@ class EventKeeper {
   void on_stable_on_disk(Rank rank);
   bool is_fenced_by(const EventsName& refused) const;
   void stop_carrying();
+  // event_looks.cpp
+  void see_written(Rank rank);
+  void look_unasked(Rank rank);
+  void look_at_all();
   // event_exchange.cpp
   void learn(Rank rank, Term term, std::uint64_t position, const void* from);
   void learn(Bytes payload, const void* from);
@@ -191,7 +197,15 @@ class EventKeeper {
     std::uint64_t number = 0;      // of the news
     const void* from = nullptr;    // who told it; null: it is of this agent
   };
+  struct Looks {
+    Extent seen;
+    int in_vain = 0;  // in a row
+  };
+  bool looks_enough(Rank rank, Looks& looks);
+  bool find_news(Rank rank, Looks& looks);
   bool optimist_;
+  std::map<Rank, Looks> looked_at_;  // unasked, once a millisecond
+  os::EventLoop::TimerId next_look_ = 0;
   std::map<Rank, Known> known_;
   std::uint64_t news_ = 0;
   os::EventLoop::TimerId exchange_ = 0;

@@ -36,9 +36,14 @@ struct Owner : EventKeeper::Owner {
   std::vector<segment::CarriedEvents::Piece> fence(Rank, Term, Term) override { return {}; }
   bool on_known(Rank, Term, std::uint64_t) override { return true; }
   void trim(Rank, Found&) override {}
+  void on_looked_at(Rank, bool on) override {
+    looked_at = on;
+    if (!on) events.resize(events.size() + std::exchange(writes_meanwhile, 0));
+  }
   std::vector<std::byte> events;
   std::uint64_t stable = 0;
-  bool held = false, fenced = false, carriable = false;
+  std::size_t writes_meanwhile = 0;  // before the rank sees that it is looked at no more
+  bool held = false, fenced = false, carriable = false, looked_at = false;
 };
 
 class EventKeeperTest : public testing::Test {
@@ -55,6 +60,7 @@ class EventKeeperTest : public testing::Test {
     ASSERT_TRUE(EventDirectory::make(base_ + "/job", key, 4));
     for (int number = 0; number < 3; ++number) make(number);
   }
+  bool optimist_ = false;  // and at level `node` only
   void TearDown() override {
     for (Agent& agent : agents_) agent.keeper.reset();
     std::filesystem::remove_all(base_);
@@ -62,14 +68,17 @@ class EventKeeperTest : public testing::Test {
   void make(int number) {
     Agent& agent = agents_[number];
     EventKeeper::Owner& owner = agent.owner;
-    agent.keeper = std::make_unique<EventKeeper>(loop_, job_key_, NodeId(number), EventKeeper::Settings{.bytes_max = 1 << 20}, owner);
-    auto directory = EventDirectory::open(base_ + "/job", key, 4);
-    ASSERT_TRUE(directory);
-    agent.keeper->keep_on_disk({*directory, {key, static_cast<std::uint32_t>(number)}, std::move(*directory->make_file(number))}, true);
+    agent.keeper = std::make_unique<EventKeeper>(loop_, job_key_, NodeId(number), EventKeeper::Settings{.bytes_max = 1 << 20, .optimist = optimist_}, owner);
+    if (!optimist_) keep_on_disk(number);
     agent.door = std::make_unique<ControlDoor>(
         loop_, job_key_,
         [&agent](const Visitor& visitor, ChannelPtr channel) { agent.keeper->on_guest(visitor.node.value, std::move(channel)); }, [] { FAIL(); });
     ASSERT_TRUE(agent.door->open(os::loopback_address()));
+  }
+  void keep_on_disk(int number) {
+    auto directory = EventDirectory::open(base_ + "/job", key, 4);
+    ASSERT_TRUE(directory);
+    agents_[number].keeper->keep_on_disk({*directory, {key, static_cast<std::uint32_t>(number)}, std::move(*directory->make_file(number))}, true);
   }
   template <class Done>
   bool wait(Done done, std::int64_t for_ms = 10'000) {
@@ -150,6 +159,39 @@ TEST_F(EventKeeperTest, TheHolderIsEnoughWithoutTheFile) {
   EXPECT_NE(fetched.warning, "");
   EXPECT_FALSE(fetched.files_read);
   EXPECT_EQ(fetched.found[rank].bytes.size(), 48u);
+}
+
+class OptimistKeeperTest : public EventKeeperTest {
+ protected:
+  OptimistKeeperTest() { optimist_ = true; }
+  bool is_stable(std::uint64_t end, std::int64_t for_ms) {
+    return wait([&] { return agents_[0].owner.stable == end; }, for_ms);
+  }
+};
+
+TEST_F(OptimistKeeperTest, LooksUnaskedAsLongAsItFindsSomething) {
+  host();
+  EXPECT_FALSE(agents_[0].owner.looked_at);
+  write(16, true);
+  EXPECT_TRUE(agents_[0].owner.looked_at);
+  ASSERT_TRUE(is_stable(16, 10'000));
+  for (std::uint64_t end = 32; end <= 80; end += 16) {
+    write(16, false);
+    EXPECT_TRUE(is_stable(end, 10'000)) << "at " << end;
+  }
+  EXPECT_TRUE(wait([&] { return !agents_[0].owner.looked_at; }));
+  write(16, false);
+  EXPECT_FALSE(is_stable(96, 50)) << "the rank was to say so";
+  agents_[0].keeper->look(rank);
+  EXPECT_TRUE(is_stable(96, 10'000));
+}
+
+TEST_F(OptimistKeeperTest, WhatIsWrittenBeforeItCeasesToLookIsFound) {
+  host();
+  agents_[0].owner.writes_meanwhile = 32;
+  write(16, true);
+  EXPECT_TRUE(is_stable(48, 1000)) << agents_[0].owner.stable;
+  EXPECT_TRUE(wait([&] { return !agents_[0].owner.looked_at; }));
 }
 
 }  // namespace

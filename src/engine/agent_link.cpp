@@ -95,6 +95,8 @@ std::uint64_t AgentLink::stable_news() const {
   return segment::load_acquire(reinterpret_cast<const wire::BoardHeader*>(board_.bytes().data())->stable_news);
 }
 
+bool AgentLink::looks_unasked() const { return segment::load_acquire(dependencies_of(Rank{welcome_.rank}).looked_at) != 0; }
+
 int AgentLink::events_holder() const {
   return static_cast<int>(segment::load_acquire(reinterpret_cast<const wire::BoardHeader*>(board_.bytes().data())->events_holder)) - 1;
 }

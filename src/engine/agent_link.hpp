@@ -40,6 +40,7 @@ class AgentLink {
   const wire::BoardDependencies& dependencies_of(Rank rank) const;  // single words are read with acquire
   std::uint64_t cut_total() const;                                  // of all ranks: how many cuts there are
   std::uint64_t stable_news() const;                                // changes with any rank's stable word
+  bool looks_unasked() const;         // at what this rank determines
   Term events_term(Rank rank) const;  // of a rank of this node, its term; of another, below which its events are refused
 
   // Empty mapping: there is none.

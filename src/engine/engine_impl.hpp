@@ -226,7 +226,7 @@ class EngineImpl {
     // What was stored for the peer must not move below this load: the sleeper's barrier orders the processors, not the
     // compiler.
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (segment::load_relaxed(to.newest_log->control().header().sleeping) != 0) ring_doorbell(to);
+    if (segment::load_relaxed(to.newest_log->control().header().sleeping) != segment::Sleeping::no) ring_doorbell(to);
   }
   void ring_doorbell(Peer& peer);
   void poll_ring(Peer& peer);
@@ -378,6 +378,7 @@ class EngineImpl {
   void load_cuts(core::vprotocol::CutTable& cuts);
   void on_events_stored();
   void tell_own_events();
+  void hurry_own_events();
   void write_all();
   void tell_dependencies(Peer& to);
   bool depends_on_nothing();
@@ -424,6 +425,7 @@ class EngineImpl {
   bool is_quiet();
   int ms_to_look();
   bool wait_awake(bool (*done)(void*), void* self, std::int64_t& began);
+  bool awaits_stable() const;
   void sleep(bool (*done)(void*), void* self);
   std::uint64_t activity();
   static std::int64_t now_ns();

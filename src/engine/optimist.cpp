@@ -59,10 +59,19 @@ void EngineImpl::on_events_stored() {
 #endif
 }
 
-// The agent looks again whenever the holder has answered: it is told when nothing was on its way.
+// The agent looks by itself while it finds something, and again whenever the holder has answered: it is told when it has ceased to and nothing was on
+// its way.
 void EngineImpl::tell_own_events() {
-  if (told_end_ > agent->stable().events) return;
+  if (agent->looks_unasked() || told_end_ > agent->stable().events) return;
   told_end_ = past_events_ + log_->published(job.rank_count);
+  agent->tell(wire::BootstrapKind::determined);
+}
+
+// Somebody waits until they are stable.
+void EngineImpl::hurry_own_events() {
+  const std::uint64_t end = past_events_ + log_->published(job.rank_count);
+  if (told_end_ == end || agent->stable().events >= end) return;
+  told_end_ = end;
   agent->tell(wire::BootstrapKind::determined);
 }
 
@@ -171,6 +180,7 @@ bool EngineImpl::may_acknowledge(Peer& to, const FrameHeader& header) {
   if (optimist_->offer(acknowledged_)) return true;
   acknowledgements_.push_back({&to, header});
   ++acknowledged_;
+  hurry_own_events();
   return false;
 }
 

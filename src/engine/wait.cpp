@@ -13,6 +13,9 @@
 #include "engine/engine_impl.hpp"
 
 namespace hf::engine {
+
+using segment::Sleeping;
+
 namespace {
 
 constexpr std::int64_t spin_ns = 50'000;         // before yielding: another process may need this core to answer
@@ -23,7 +26,7 @@ constexpr std::int64_t quiet_ns = 30'000'000;  // longer than a round trip; one 
 constexpr std::int64_t look_pause_ns_max = 1'000'000'000;  // between looks into the logs of others while nothing comes
 constexpr unsigned idle_look_every = 64;  // passes between looks at the connections to agents that have no question
 constexpr int sleep_feeding_ms_max = 5;   // while logs of living peers are followed
-constexpr int sleep_held_ms_max = 1;      // while acknowledgements wait for what other agents tell
+constexpr int sleep_held_ms_max = 1;      // protocol optimist: while something waits for what other agents tell
 constexpr int sleep_finalizing_ms_max = 1;  // nothing wakes us when the last bytes are confirmed
 
 // The sleeper's flag is seen by every sender that looks after this, without a fence on the sender's side.
@@ -189,9 +192,12 @@ int EngineImpl::ms_to_look() {
   return static_cast<int>(std::clamp<std::int64_t>((at - now_ns()) / 1'000'000 + 1, 1, sleep_ms_max));
 }
 
+// What begins to wait in the sleeper's last look is seen a millisecond later.
+bool EngineImpl::awaits_stable() const { return !optimist_ || optimist_->has_held() || !held_.empty() || finalizing_; }
+
 void EngineImpl::sleep(bool (*done)(void*), void* self) {
   auto& flag = control.header().sleeping;
-  segment::store_release(flag, std::uint32_t{1});
+  segment::store_release(flag, awaits_stable() ? Sleeping::until_stable : Sleeping::yes);
   barrier_on_all();
   look_up_awaited();
   look_into_logs();
@@ -206,14 +212,14 @@ void EngineImpl::sleep(bool (*done)(void*), void* self) {
                       {rail_ ? rail_->descriptor() : -1, POLLIN, 0},
                       {remote_log_ ? remote_log_->descriptor() : -1, POLLIN, 0}};
     int ms_max = finalizing_ ? sleep_finalizing_ms_max : feeding ? sleep_feeding_ms_max : sleep_ms_max;
-    if (optimist_ && optimist_->has_held()) ms_max = sleep_held_ms_max;
+    if (optimist_ && awaits_stable()) ms_max = sleep_held_ms_max;
     ms_max = std::min(ms_max, ms_to_look());
     ::poll(look, 4, ms_max);
     if (look[1].revents & (POLLHUP | POLLERR)) ::_exit(1);  // the agent ends its ranks when it ends
     std::uint64_t rings;
     if (look[0].revents & POLLIN) [[maybe_unused]] ssize_t n = ::read(agent->doorbell(), &rings, sizeof(rings));
   }
-  segment::store_release(flag, std::uint32_t{0});
+  segment::store_release(flag, Sleeping::no);
 }
 
 }  // namespace hf::engine

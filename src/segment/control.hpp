@@ -47,6 +47,9 @@ inline Counters& operator+=(Counters& sum, const Counters& c) {
 
 enum class Phase : std::uint32_t { starting = 0, initialized = 1, finalizing = 2, finalized = 3 };
 
+// On its doorbell. Protocol optimist: the agent rings it for news of what is stable only if it waits for that.
+enum class Sleeping : std::uint32_t { no = 0, yes = 1, until_stable = 2 };
+
 struct ControlHeader {
   std::uint64_t magic;  // written last in set-up
   std::int32_t rank, rank_count;
@@ -58,7 +61,7 @@ struct ControlHeader {
   std::uint64_t carried_events, carried_failed;
   std::uint64_t clock_reads;           // of the program, so far: those behind the last event of a clock have none (docs/recorder.md)
   std::uint64_t first_held_call;       // the earliest call some of whose sends are not published yet: their gate is closed; 0: none
-  alignas(64) std::uint32_t sleeping;  // non-zero: sleeps on its doorbell
+  alignas(64) Sleeping sleeping;
   std::uint64_t waiting;               // for whom, while a wait is long (waiting.hpp); 0: none is
   alignas(64) Counters counters;
   // For reading the rank's memory (os/process_memory.hpp); pid is written last, 0: not to be read.

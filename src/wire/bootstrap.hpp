@@ -12,7 +12,7 @@
 
 namespace hf::wire {
 
-inline constexpr std::uint32_t bootstrap_version = 10;
+inline constexpr std::uint32_t bootstrap_version = 11;
 inline constexpr std::uint32_t collective_rules_max = 1024;  // that a user may give: with what is built in they travel in one datagram
 inline constexpr const char* env_agent = "HOLDFAST_AGENT";  // abstract socket name, without the leading NUL
 inline constexpr const char* env_rank = "HOLDFAST_RANK";    // job-wide rank, decimal
@@ -187,6 +187,7 @@ struct alignas(64) BoardDependencies {
   std::uint64_t stable = 0;
   std::uint64_t cut_count = 0;  // raised after the cut was written
   std::uint64_t cuts[board_cuts_max] = {};  // of a term: where it began
+  std::uint64_t looked_at = 0;  // a rank of this node: not 0 while the agent looks every millisecond at what it determines, unasked
 };
 static_assert(sizeof(BoardDependencies) == 192);
 constexpr std::uint64_t board_position(std::uint32_t term, std::uint64_t position) {

@@ -20,6 +20,7 @@ class Sender {
   struct Extent {
     std::uint64_t end = 0;
     TestClock last_failed{};
+    bool operator==(const Extent&) const = default;
     bool covers(const Extent& other) const { return end >= other.end && last_failed >= other.last_failed; }
   };
   // A rank hosted here from now on. `promised`: what an earlier hosting may have told to be stable.
