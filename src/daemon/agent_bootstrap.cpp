@@ -106,6 +106,11 @@ wire::Welcome Agent::welcome(int number) {
   out.eager_credit_bytes = std::max(out.eager_bytes * credit_in_messages, credit_bytes_min);
   std::memcpy(out.job_key, ticket_.key.data(), sizeof out.job_key);
   job_.node_name(job_.node_of(number)).copy(out.node_name, sizeof out.node_name - 1);
+  for (const Injection& injection : job_.injections) {
+    if (injection.kind != Injection::Kind::covered) continue;
+    out.drops_every_calls = injection.call;
+    out.covers = injection.rank < 0 || injection.rank == number;
+  }
   if (rank.incarnation > 0) return out;
   for (const Injection& injection : job_.injections) {
     if (injection.rank != number) continue;

@@ -171,6 +171,22 @@ Result<Fields> split_fields(std::string_view spec, std::string_view rest) {
   return fields;
 }
 
+// covered:calls=N,rank=R; the rank may be left out.
+Result<Injection> parse_covered(std::string_view spec, const Fields& fields, int rank_count) {
+  Injection out;
+  out.kind = Injection::Kind::covered;
+  out.rank = -1;
+  for (const auto& [key, value] : fields) {
+    const bool good = key == "rank" ? parse_number(value, out.rank) : key == "calls" && parse_number(value, out.call) && out.call > 0;
+    if (!good) return fail(fmt::format("--inject {}: '{}={}' is not understood", spec, key, value));
+  }
+  if (out.call == 0) return fail(fmt::format("--inject {}: at each how many MPI calls? (calls=N)", spec));
+  if (out.rank < -1 || out.rank >= rank_count || (out.rank == -1 && fields.contains("rank"))) {
+    return fail(fmt::format("--inject {}: there is no rank {} in a job of {}", spec, out.rank, rank_count));
+  }
+  return out;
+}
+
 // head,at=T and head:random,rate=R/s.
 Result<Injection> parse_head(std::string_view spec) {
   Result<Fields> fields = split_fields(spec, spec.size() > 5 ? spec.substr(5) : "");
@@ -191,17 +207,18 @@ Result<Injection> parse_one(std::string_view spec, int rank_count, int agent_cou
   if (spec.starts_with("head")) return parse_head(spec);
   const std::string_view verb = spec.substr(0, spec.find(':') == std::string_view::npos ? 0 : spec.find(':') + 1);
   if (verb == "partition:") return parse_partition(spec, spec.substr(verb.size()), agent_count);
-  if (verb != "kill:" && verb != "node:" && verb != "pause:" && verb != "unshared:" && verb != "disk:") {
+  if (verb != "kill:" && verb != "node:" && verb != "pause:" && verb != "unshared:" && verb != "disk:" && verb != "covered:") {
     return fail(
-        fmt::format("--inject {}: only kill:..., node:..., pause:..., unshared:..., disk:..., partition:... and head are known (kill:rank=R,at=T, kill:rank=R,call=N, "
+        fmt::format("--inject {}: only kill:..., node:..., pause:..., unshared:..., disk:..., partition:..., covered:... and head are known (kill:rank=R,at=T, kill:rank=R,call=N, "
                     "kill:rank=R,point=NAME:N, kill:random,rate=R/s, node:N,at=T, node:random,rate=R/s, pause:node=N,at=T,for=T, "
-                    "unshared:node=N,at=T,for=T, disk:node=N,at=T,for=T, partition:0,1|2,3,at=T,for=T, head,at=T)",
+                    "unshared:node=N,at=T,for=T, disk:node=N,at=T,for=T, partition:0,1|2,3,at=T,for=T, covered:calls=N,rank=R, head,at=T)",
                     spec));
   }
   Result<Fields> split = split_fields(spec, spec.substr(verb.size()));
   if (!split) return std::unexpected(split.error());
   const Fields& fields = *split;
   using Kind = Injection::Kind;
+  if (verb == "covered:") return parse_covered(spec, fields, rank_count);
   if (verb == "pause:") return parse_node(spec, fields, Kind::pause, agent_count);
   if (verb == "disk:") return parse_node(spec, fields, Kind::disk, agent_count);
   if (verb == "unshared:") return parse_node(spec, fields, Kind::unshared, agent_count);

@@ -14,6 +14,8 @@
 //                              then on
 //   partition:0,1|2,3,at=1s,for=3s   for that time no byte passes between nodes of different groups; the head, and nodes that are not
 //                              named, are with the first
+//   covered:calls=N,rank=R     as if a checkpoint of rank R (of every rank when left out), at each of its N-th MPI calls, covered what it has
+//                              taken: its senders forget that. If it dies then, the job ends: there is no checkpoint
 //   head,at=1s                 SIGKILL to the head, which ends the job
 //   head:random,rate=0.2/s,seed=S   the same at a random time
 // Several are separated by ';'.
@@ -29,7 +31,7 @@
 namespace hf::daemon {
 
 struct Injection {
-  enum class Kind : std::uint32_t { at_time, at_call, at_point, random, node, node_random, pause, unshared, disk, partition, head, head_random } kind = Kind::at_time;
+  enum class Kind : std::uint32_t { at_time, at_call, at_point, random, node, node_random, pause, unshared, disk, partition, covered, head, head_random } kind = Kind::at_time;
   int rank = 0;
   int node = 0;
   std::int64_t for_ns = 0;

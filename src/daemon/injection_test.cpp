@@ -5,6 +5,18 @@
 namespace hf::daemon {
 namespace {
 
+TEST(Injections, CoverAllRanksOrOne) {
+  std::vector<Injection> out;
+  ASSERT_TRUE(parse_injections("covered:calls=20;covered:rank=3,calls=5", 4, 1, out));
+  EXPECT_EQ(out[0].kind, Injection::Kind::covered);
+  EXPECT_EQ(out[0].call, 20u);
+  EXPECT_EQ(out[0].rank, -1);
+  EXPECT_EQ(out[1].rank, 3);
+  for (const char* bad : {"covered:", "covered:calls=0", "covered:rank=1", "covered:calls=5,rank=4", "covered:calls=5,rank=-1", "covered:calls=5,at=1s"}) {
+    EXPECT_FALSE(parse_injections(bad, 4, 1, out)) << bad;
+  }
+}
+
 TEST(Injection, OfNodes) {
   std::vector<Injection> out;
   ASSERT_TRUE(parse_injections("node:2,at=1s;pause:node=1,at=2ms,for=3s;node:random,rate=0.5,seed=7,max=2;unshared:node=2,at=1s,for=5ms;"

@@ -39,7 +39,8 @@ Json counters_json(const segment::Counters& c) {
           {"messages_received", c.messages_received}, {"bytes_received", c.bytes_received},
           {"bytes_unprotected", c.bytes_unprotected}, {"determinants", c.determinants},
           {"messages_replayed", c.messages_replayed}, {"sends_suppressed", c.sends_suppressed},
-          {"dependency_frames", c.dependency_frames}, {"dependency_bytes", c.dependency_bytes}};
+          {"dependency_frames", c.dependency_frames}, {"dependency_bytes", c.dependency_bytes},
+          {"log_left", c.log_left}};
 }
 
 class Trace {

@@ -86,11 +86,7 @@ std::uint64_t EngineImpl::logged_for(Rank receiver) const {
 // An unprotected rank tells how far it needs a sender's log.
 void EngineImpl::publish_log_done(Peer& from) {
   if (from.in.feeding || from.in.log_references > 0 || from.in.fed != from.incarnation) return;
-  std::uint64_t done = segment::inbound_word(from.incarnation, from.in.cursor);
-  if (from.local) return segment::store_release(control.inbound(from.rank).log_done, done);
-  if (from.in.log_done == done || !from.in.open) return;
-  from.in.log_done = done;
-  tell_credit(from);
+  tell_log_done(from, segment::inbound_word(from.incarnation, from.in.cursor));
 }
 
 // A receiver that has finished takes nothing any more: what is sent to it without a log, for the most part again by a new
@@ -112,10 +108,8 @@ void EngineImpl::discard_unlogged(Peer& to) {
 bool EngineImpl::needs_stream(Peer& to) {
   if (to.state == wire::RankState::finished) return false;  // and never runs again: it was unprotected
   if (!ensure_open(to)) return true;
-  std::uint64_t word = to.out.log_done;
-  if (to.local) word = segment::load_acquire(to.newest_log->control().inbound(job.self).log_done);
-  if (!segment::inbound_is_of(word, incarnation)) return true;
-  return to.out.sent != log_->appended(to.rank.value) || (word & segment::taken_mask) != (to.out.sent & segment::taken_mask);
+  const std::uint64_t word = log_done_of(to);
+  return word == 0 || to.out.sent != log_->appended(to.rank.value) || (word & segment::taken_mask) != (to.out.sent & segment::taken_mask);
 }
 
 // Gives the log stream of an unprotected receiver back once the receiver needs nothing of it any more.

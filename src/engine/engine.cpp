@@ -110,6 +110,8 @@ void Engine::mark_initialized() {
   impl_->control.header().phase = segment::Phase::initialized;
   if (impl_->agent) impl_->agent->tell(wire::BootstrapKind::initialized);
 }
+std::vector<Reached> Engine::reached() { return impl_->reached(); }
+void Engine::cover(std::span<const Reached> checkpoint) { impl_->cover(checkpoint); }
 void Engine::finalize() { impl_->finalize(); }
 void Engine::abort(int exit_code, std::string_view reason) { impl_->abort(exit_code, reason); }
 void Engine::note(std::string_view text) { impl_->note(text); }

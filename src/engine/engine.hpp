@@ -13,6 +13,7 @@
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "engine/operation.hpp"
+#include "engine/reached.hpp"
 #include "segment/control.hpp"
 #include "segment/waiting.hpp"
 #include "wire/collective_rule.hpp"
@@ -157,6 +158,12 @@ class Engine {
   }
   void add(Progressable& schedule);     // until its progress() returns true
   void remove(Progressable& schedule);
+
+  // ---- checkpoints (design rule 6; docs/segments.md). `reached`: how far the state of this rank goes in the log of each sender, by rank;
+  // a checkpoint taken now keeps it. `cover`: that checkpoint is complete, and no older one will be used: the senders forget
+  // what stands before. A rank that begins from another state than that ends the job when it asks them for it.
+  std::vector<Reached> reached();
+  void cover(std::span<const Reached> checkpoint);
 
   // ---- life cycle and the outside
   void mark_initialized();

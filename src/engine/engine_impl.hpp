@@ -59,7 +59,10 @@ class EngineImpl {
   // join.cpp
   Result<> join();
   void finalize();
+  std::vector<Reached> reached();  // covered.cpp
+  void cover(std::span<const Reached> checkpoint);
   void look_at_call();
+  std::uint64_t next_look(std::uint64_t call) const;
   void declare_unprotected(std::string_view function);
   [[noreturn]] void abort(int exit_code, std::string_view reason);
 
@@ -117,6 +120,8 @@ class EngineImpl {
   bool restarted = false;
   CallCounter calls;
   std::uint64_t kill_at_call = 0;
+  std::uint64_t drops_every_ = 0;  // calls; 0: never
+  bool covers_ = false;
   std::uint64_t creations = 0;
   Incarnation incarnation{};
   std::vector<std::byte> private_control;  // without an agent
@@ -208,6 +213,11 @@ class EngineImpl {
   Peer* largest_stream();
   std::uint64_t logged_for(Rank receiver) const;
   void publish_log_done(Peer& peer);
+  // covered.cpp
+  void tell_log_done(Peer& from, std::uint64_t word);
+  std::uint64_t log_done_of(const Peer& to) const;
+  void drop_covered();
+  void pretend_checkpoints();
   bool needs_stream(Peer& peer);
   void release_stream(Peer& peer);
   void discard_unlogged(Peer& peer);
@@ -337,6 +347,7 @@ class EngineImpl {
   // feed.cpp
   void feed(Peer& peer);
   bool feed_incarnation(Peer& peer);
+  [[noreturn]] void end_for_log(const Peer& of, bool dropped);
   bool take_logged_dependencies(Peer& from, PeerLog& log, const segment::Record& record);
   PeerLog* log_of(Peer& peer, Incarnation incarnation);
   PeerLog* newest_log(Peer& peer);
@@ -425,7 +436,7 @@ class EngineImpl {
   bool is_quiet();
   int ms_to_look();
   bool wait_awake(bool (*done)(void*), void* self, std::int64_t& began);
-  bool awaits_stable() const;
+  bool awaits_stable();
   void sleep(bool (*done)(void*), void* self);
   std::uint64_t activity();
   static std::int64_t now_ns();
@@ -488,6 +499,7 @@ class EngineImpl {
   std::uint64_t cuts_seen_ = 0;          // of the board, that this rank has looked at
   std::uint64_t stable_news_seen_ = 0;
   bool ends_as_orphan_ = false;
+  std::uint64_t written_events_ = 0;     // of the gate, when all of them were written last
   std::uint64_t told_end_ = 0;           // of the event stream when the agent was last told
   const wire::RecorderLink* recorder_ = nullptr;  // null: the C library is not recorded
   bool libc_events_wait_ = false;  // level `node`: the holder is to have them before the next gated frame leaves

@@ -1,5 +1,7 @@
 // Feeding from logs: what a peer sent before its channel to this incarnation begins is taken from its log, whether it
 // computes, is dead, or has finished (design section 6.3).
+#include <fmt/format.h>
+
 #include "engine/engine_impl.hpp"
 
 namespace hf::engine {
@@ -41,6 +43,12 @@ bool EngineImpl::take_logged_dependencies(Peer& from, PeerLog& log, const segmen
   return take_dependencies(from, list);
 }
 
+// What this rank needs of a peer is not to be read.
+void EngineImpl::end_for_log(const Peer& of, bool dropped) {
+  if (!dropped) abort(1, fmt::format("a damaged record in the log of rank {}", of.rank.value));
+  abort(1, fmt::format("rank {} has dropped from its log what this rank needs to begin anew: only a checkpoint has that", of.rank.value));
+}
+
 // Takes what the incarnation being fed has published. True when it is finished and the next one's turn has come.
 bool EngineImpl::feed_incarnation(Peer& from) {
   Incoming& in = from.in;
@@ -70,7 +78,7 @@ bool EngineImpl::feed_incarnation(Peer& from) {
     else accept(from, record.header, {}, &record, log);
     if (in.is_refused()) return false;  // a cut was seen meanwhile
   }
-  if (in.reader && in.reader->damaged()) abort(1, "a damaged record in the log of a peer");
+  if (in.reader && in.reader->damaged()) end_for_log(from, in.reader->dropped(in.cursor));
   if (is_final) {
     ++in.fed;
     in.cursor = 0;

@@ -48,6 +48,8 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   if (node_level_) protocol.gate_failed_tests();
   restarted = w.incarnation > 0;
   kill_at_call = w.incarnation == 0 ? w.kill_at_call : 0;
+  drops_every_ = w.drops_every_calls;
+  covers_ = w.covers != 0;
   if (w.incarnation == 0) read_injection(std::string_view(w.inject, ::strnlen(w.inject, sizeof(w.inject))));
   divergence_is_fatal_ = w.divergence_is_fatal != 0;
   spins_ = w.oversubscribed == 0;
@@ -63,7 +65,7 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   if (direct_from_ != UINT64_MAX) publish_memory();
   segment::store_release(header.magic, segment::control_magic);
   ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
-  log_ = std::make_unique<segment::LogWriter>(control, [this] { return new_log_segment(); });
+  log_ = std::make_unique<segment::LogWriter>(control, [this] { return new_log_segment(); }, [this] { drop_covered(); });
   if (job.logging && job.rank_count > 1 && w.log_ready_bytes > 0) log_->reserve(w.log_ready_bytes);
   for (int r = 0; r < job.rank_count; ++r) {
     auto p = std::make_unique<Peer>();
@@ -159,14 +161,21 @@ void EngineImpl::declare_unprotected(std::string_view function) {
 
 void EngineImpl::count_calls() {
   calls.published = &control.header().call;
-  if (kill_at_call > 0) calls.look_at = kill_at_call;
+  calls.look_at = next_look(0);
   if (!caught_up_) calls.look_at = std::min(calls.look_at, past_calls_);
+}
+
+// The first call behind this one at which faults are injected.
+std::uint64_t EngineImpl::next_look(std::uint64_t call) const {
+  const std::uint64_t kill = kill_at_call > call ? kill_at_call : UINT64_MAX;
+  return drops_every_ > 0 ? std::min(kill, (call / drops_every_ + 1) * drops_every_) : kill;
 }
 
 void EngineImpl::look_at_call() {
   if (calls.number == kill_at_call) ::kill(::getpid(), SIGKILL);
   if (!caught_up_ && !protocol.replaying()) report_caught_up();
-  if (caught_up_) calls.look_at = UINT64_MAX;
+  if (drops_every_ > 0 && calls.number % drops_every_ == 0) pretend_checkpoints();
+  if (caught_up_) calls.look_at = next_look(calls.number);
 }
 
 // "name:n", as the launcher passed it from --inject kill:rank=R,point=name:n.

@@ -14,6 +14,7 @@
 #include "engine/message.hpp"
 #include "engine/operation.hpp"
 #include "engine/peer_log.hpp"
+#include "engine/reached.hpp"
 #include "os/process_memory.hpp"
 #include "rail/shm/ring.hpp"
 #include "wire/bootstrap.hpp"
@@ -59,7 +60,7 @@ struct Outgoing {
   Carried carried;
   std::map<MessageName, SendOperation*> synchronous;  // waiting for `matched`
   std::map<MessageName, SendOperation*> rendezvous;   // protocol none: waiting for clear_to_send
-  std::uint64_t log_done = 0;      // TCP: what an unprotected receiver has told, as segment::Inbound::log_done
+  std::uint64_t log_done = 0;      // TCP: what the receiver has told, as segment::Inbound::log_done
   bool stream_released = false;    // unprotected receivers: the log stream was given back
   std::set<MessageName> early_matched;  // replay: acknowledged before the program has sent it again
 };
@@ -90,7 +91,8 @@ struct Incoming {
   std::uint64_t released = 0;      // eager payload bytes released on this channel
   std::uint64_t released_told = 0; // TCP: as of the last credit frame
   std::uint64_t log_references = 0;  // messages whose payload is still in its log
-  std::uint64_t log_done = 0;      // unprotected ranks, TCP: as of the last credit frame
+  std::uint64_t log_done = 0;      // TCP: as of the last credit frame
+  Reached reached;                 // when it was last known
   std::deque<WaitingFrame> waiting;   // TCP, while feeding
   std::uint64_t question = 0;         // TCP: the open question to the agent; 0: none
   bool asked_when_ended = false;      // TCP: the incarnation fed was known to have ended when the question was asked

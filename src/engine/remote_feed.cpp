@@ -84,7 +84,7 @@ void EngineImpl::on_records(Peer& from, const RemoteAnswer& answer) {
     in.ask_again_at = now_ns() + absent_pause_ns;
     return;
   }
-  if (answer.damaged) abort(1, "a damaged record in the log of a peer on another node");
+  if (answer.damaged) end_for_log(from, answer.dropped);
   taking_from_log_ = true;
   const bool all = std::ranges::all_of(answer.run, [&](const RemoteRecord& record) { return take_remote_record(from, record); });
   taking_from_log_ = false;

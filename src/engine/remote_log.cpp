@@ -417,6 +417,7 @@ bool RemoteLog::Impl::take_records(Bytes body, const Question& question, RemoteA
   answer.is_final = head.flags & wire::log_final;
   answer.absent = head.flags & wire::log_absent;
   answer.damaged = head.flags & wire::log_damaged;
+  answer.dropped = head.flags & wire::log_dropped;
   answer.run = records_;
   return true;
 }

@@ -44,6 +44,7 @@ struct RemoteAnswer {
   std::uint64_t id = 0;      // of the question
   bool absent = false;       // no such incarnation there (yet), or no such record: ask again later, or never when it is final
   bool damaged = false;      // the log, or the answer, is not what it should be
+  bool dropped = false;      // records: of damaged ones, that they are kept no more
   bool is_final = false;     // the incarnation is dead or finished: nothing is published any more
   // records
   std::uint64_t next = 0;       // position to go on from

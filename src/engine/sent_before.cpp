@@ -16,7 +16,10 @@ SentBefore::SentBefore(std::vector<PeerLog*> logs, int rank_count) : logs_(std::
 
 std::optional<SentBefore::Found> SentBefore::next(Destination& to, Rank destination) {
   while (to.log < logs_.size()) {
-    if (!to.reader) to.reader = logs_[to.log]->reader(destination.value);
+    if (!to.reader) {
+      to.reader = logs_[to.log]->reader(destination.value);
+      to.reader->seek_first();
+    }
     Found found{{}, to.log};
     while (!to.reader->released() && to.reader->next(found.record)) {
       if (found.record.header.kind != wire::FrameKind::dependencies) return found;

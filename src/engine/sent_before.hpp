@@ -1,6 +1,7 @@
 // What the predecessors of this incarnation have sent, found by name while the rank replays (design section 6.4): a send
 // found here is compared and not transmitted, since receivers take it from there.
 #pragma once
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,6 +27,10 @@ class SentBefore {
   bool holds_acknowledgement(Rank destination);
   // Nothing is looked for any more in the streams to this destination: they are about to be given back.
   void forget(Rank destination) { to_[static_cast<std::size_t>(destination.value)] = {.log = logs_.size()}; }
+  // A checkpoint of the destination covers some of it, which is not known any more.
+  bool has_dropped(Rank destination) const {
+    return std::ranges::any_of(logs_, [&](PeerLog* log) { return log->reader(destination.value).dropped(0); });
+  }
   // A stream ended in something that is not a record: what stood behind it cannot be known.
   bool damaged() const { return damaged_; }
   // Compares payload bytes [0, n) with what `fill(offset, out)` yields. Returns the first offset that differs, or n.

@@ -29,7 +29,11 @@ void EngineImpl::store_events() {
 
 // A frame is about to ask the gate. True: it is open, nothing waits behind it.
 bool EngineImpl::settle() {
-  if (optimist_) return write_all(), protocol.gate().open();
+  if (optimist_) {
+    write_all();
+    if (!protocol.gate().open()) hurry_own_events();
+    return protocol.gate().open();
+  }
   if (is_settled()) return true;
   want_stable();
   return false;

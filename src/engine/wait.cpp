@@ -193,7 +193,10 @@ int EngineImpl::ms_to_look() {
 }
 
 // What begins to wait in the sleeper's last look is seen a millisecond later.
-bool EngineImpl::awaits_stable() const { return !optimist_ || optimist_->has_held() || !held_.empty() || finalizing_; }
+bool EngineImpl::awaits_stable() {
+  auto waits = [this](const std::unique_ptr<Peer>& p) { return !p->out.queue.empty() && p->out.queue.front().needs > protocol.gate().stable(); };
+  return !optimist_ || optimist_->has_held() || !held_.empty() || finalizing_ || std::ranges::any_of(peers, waits);
+}
 
 void EngineImpl::sleep(bool (*done)(void*), void* self) {
   auto& flag = control.header().sleeping;

@@ -27,6 +27,7 @@ struct Counters {
   std::uint64_t messages_replayed;                    // receives served from logs
   std::uint64_t sends_suppressed;                     // replayed sends found in a predecessor's log
   std::uint64_t dependency_frames, dependency_bytes;  // optimist: sent before messages, headers not counted
+  std::uint64_t log_left;                             // most that its sender log and events took after a checkpoint had freed what it covers
 };
 
 inline Counters& operator+=(Counters& sum, const Counters& c) {
@@ -42,6 +43,7 @@ inline Counters& operator+=(Counters& sum, const Counters& c) {
   sum.sends_suppressed += c.sends_suppressed;
   sum.dependency_frames += c.dependency_frames;
   sum.dependency_bytes += c.dependency_bytes;
+  sum.log_left += c.log_left;
   return sum;
 }
 
@@ -70,10 +72,15 @@ struct ControlHeader {
   alignas(64) std::uint64_t exposures[exposure_count];  // tickets, see exposure.hpp
 };
 
+// A chunk of a stream, and which it is, counted from 0.
+constexpr std::uint64_t first_chunk_word(std::uint64_t number, std::uint32_t chunk) { return number << 32 | chunk; }
+constexpr std::uint32_t chunk_of_word(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
+constexpr std::uint64_t number_of_word(std::uint64_t word) { return word >> 32; }
+
 // A log stream: `tail` bytes are published. Streams 0 .. rank_count-1: sender log per destination; rank_count: events.
 struct alignas(64) StreamEntry {
   std::uint64_t tail;
-  std::uint32_t first_chunk;
+  std::uint64_t first;  // first_chunk_word: all before it was dropped
   std::uint32_t released;  // not 0: given back, its chunks belong to others; all of it had been taken
   // What stands from `gated_from` on may be read once the events before `needs_events`, and what the test `needs_failed` did not find,
   // are stable at level `node`. Written before the tail.
@@ -92,7 +99,7 @@ struct alignas(64) Inbound {
   std::uint64_t taken;     // (incarnation of the writer + 1) << 40 | lines taken (40 bits)
   std::uint64_t released;  // the same for eager bytes released in all: credit
   std::uint64_t log_done;  // position in the writer's log stream before which this rank needs nothing any more, and
-                           //   the writer's incarnation as above; written only by an unprotected rank
+                           //   the writer's incarnation as above: told by an unprotected rank, and by one that a checkpoint covers
   std::uint64_t reading;   // ticket of the writer's exposed buffer that this rank reads now, or was the last to read and will go
                            //   on from; 0: none. The writer waits a little for it (docs/large-messages.md): a hint
 };

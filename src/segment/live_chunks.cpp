@@ -18,8 +18,9 @@ std::optional<std::vector<ChunkId>> live_chunks(ControlView control, SegmentMap&
     const StreamEntry& stream = control.stream(index);
     if (load_acquire(stream.released) != 0) continue;
     std::uint64_t tail = load_acquire(stream.tail);
-    ChunkId id = load_relaxed(stream.first_chunk);
-    for (std::uint64_t base = 0; base < tail; base += chunk_area_bytes) {
+    const std::uint64_t first = load_acquire(stream.first);
+    ChunkId id = chunk_of_word(first);
+    for (std::uint64_t base = number_of_word(first) * chunk_area_bytes; base < tail; base += chunk_area_bytes) {
       const ChunkHead* head = head_of(segments, id);
       if (!head || head->base != base || head->stream != static_cast<std::uint32_t>(index) || live.size() == chunks_max) {
         return std::nullopt;

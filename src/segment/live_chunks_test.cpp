@@ -39,11 +39,20 @@ TEST(LiveChunks, AreThoseOfStreamsNotGivenBack) {
   EXPECT_EQ(live(log)->size(), 5u);
 }
 
+TEST(LiveChunks, AreThoseThatWereNotDropped) {
+  TestLog log(2, 8);
+  append(log, 0, 3 * chunk_area_bytes);
+  append(log, 0, 100);
+  ASSERT_EQ(live(log)->size(), 4u);
+  log.writer().drop_before(0, log.writer().appended(0));
+  EXPECT_EQ(live(log)->size(), 1u);
+}
+
 TEST(LiveChunks, KnowNothingOfADamagedLog) {
   TestLog log(2, 8);
   append(log, 0, 3 * chunk_area_bytes);
   EXPECT_FALSE(live(log, 3));
-  ChunkId first = log.control().stream(0).first_chunk;
+  ChunkId first = chunk_of_word(log.control().stream(0).first);
   auto* head = reinterpret_cast<ChunkHead*>(log.segment(segment_of(first)).data() + index_of(first) * chunk_bytes);
   ChunkId next = head->next;
   head->next = first;  // a circle

@@ -89,7 +89,7 @@ TEST(LogFuzz, DamagedStreamEntriesNeverCrashAReader) {
     for (int s = 0; s < streams; ++s) {
       StreamEntry& entry = log.control().stream(s);
       if (draw() % 2) entry.tail = draw() % 3 ? draw() : UINT64_MAX - draw() % 100;
-      if (draw() % 2) entry.first_chunk = static_cast<std::uint32_t>(draw() % 2 ? draw() : draw() % 24);
+      if (draw() % 2) entry.first = draw() % 2 ? draw() : first_chunk_word(draw() % 6, static_cast<std::uint32_t>(draw() % 24));
     }
     read_all(log);
   }

@@ -25,6 +25,7 @@ struct ChunkHead {
   std::uint64_t base;   // stream position of the area's first byte
   std::uint32_t next;   // valid once the stream's tail is past this chunk's area
   std::uint32_t stream;
+  std::uint64_t first_record;  // of a sender log: where the first record stands that begins in this area or behind it
 };
 static_assert(sizeof(ChunkHead) <= chunk_head_bytes);
 

@@ -1,6 +1,7 @@
 #include "segment/log_reader.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace hf::segment {
 
@@ -13,20 +14,31 @@ const std::byte* LogReader::chunk(ChunkId id, std::uint64_t base) {
   return whole.data() + offset;
 }
 
+bool LogReader::lose() {
+  damaged_ = true;
+  return false;
+}
+
+// At the first chunk that is kept; false: what is to be read stood before it.
+bool LogReader::start() {
+  first_ = load_acquire(entry_->first);
+  chunk_ = chunk_of_word(first_);
+  base_ = number_of_word(first_) * chunk_area_bytes;
+  started_ = true;
+  return base_ <= position_;
+}
+
 bool LogReader::step() {
-  if (!started_) {
-    chunk_ = load_relaxed(entry_->first_chunk);
-    base_ = 0;
-    started_ = true;
-  }
+  if (!started_ && !start()) return lose();
   while (position_ >= base_ + chunk_area_bytes) {
     const std::byte* c = chunk(chunk_, base_);
-    if (!c) {
-      damaged_ = true;
-      return false;
+    if (c) {
+      chunk_ = load_relaxed(reinterpret_cast<const ChunkHead*>(c)->next);
+      base_ += chunk_area_bytes;
+      continue;
     }
-    chunk_ = load_relaxed(reinterpret_cast<const ChunkHead*>(c)->next);
-    base_ += chunk_area_bytes;
+    // What lies on the way may have been dropped meanwhile.
+    if (load_acquire(entry_->first) == first_ || !start()) return lose();
   }
   return true;
 }
@@ -62,8 +74,32 @@ bool LogReader::at(StreamPosition position, ChunkId id, Record& record) {
 
 void LogReader::seek(StreamPosition position) {
   Record skipped;
-  while (position_ < position.value && next(skipped)) {
+  do {
+    while (position_ < position.value && next(skipped)) {
+    }
+  } while (position_ < position.value && skip_dropped(position.value));
+}
+
+void LogReader::seek_first() { skip_dropped(UINT64_MAX); }
+
+// True: this stands at a record behind what was dropped, and before `to` or there.
+bool LogReader::skip_dropped(std::uint64_t to) {
+  for (std::uint64_t word = load_acquire(entry_->first); position_ < number_of_word(word) * chunk_area_bytes;) {
+    const std::uint64_t base = number_of_word(word) * chunk_area_bytes;
+    const std::byte* c = chunk(chunk_of_word(word), base);
+    const std::uint64_t record = c ? load_relaxed(reinterpret_cast<const ChunkHead*>(c)->first_record) : 0;
+    const std::uint64_t seen = std::exchange(word, load_acquire(entry_->first));
+    if (word != seen) continue;
+    if (!c || record < base || record % record_align != 0 || record > to) return false;
+    first_ = word;
+    chunk_ = chunk_of_word(word);
+    base_ = base;
+    position_ = record;
+    started_ = true;
+    damaged_ = false;
+    return true;
   }
+  return false;
 }
 
 bool LogReader::pieces(const Record& record, std::uint64_t offset, std::uint64_t n, std::vector<Bytes>& out) {

@@ -44,13 +44,16 @@ class LogReader {
   bool at_end() const { return position_ >= published(); }
   bool released() const { return load_acquire(entry_->released) != 0; }
   bool damaged() const { return damaged_; }
+  // It is kept no more: a checkpoint of the receiver covers it.
+  bool dropped(std::uint64_t position) const { return number_of_word(load_acquire(entry_->first)) * chunk_area_bytes > position; }
 
   // The next record, advancing past it. False at the published end or when damaged.
   bool next(Record& record);
   // Reads the record whose header stands at `position` in `chunk`, without moving. False when there is none.
   bool at(StreamPosition position, ChunkId chunk, Record& record);
-  // Advances to the first record at or after `position` without handing them out.
+  // Advances to the first record at or after `position` without handing them out. Where that was dropped, it is as damaged.
   void seek(StreamPosition position);
+  void seek_first();  // that was not dropped
 
   // Payload bytes [offset, offset + n) of a record, as views into the log, appended to `pieces`. False when damaged.
   bool pieces(const Record& record, std::uint64_t offset, std::uint64_t n, std::vector<Bytes>& pieces);
@@ -67,6 +70,9 @@ class LogReader {
   const std::byte* chunk(ChunkId id, std::uint64_t base);
   bool load(std::uint64_t position, ChunkId id, std::uint64_t end, Record& record);
   bool step();  // moves cursor to the next chunk when it stands at the end of one
+  bool start();
+  bool lose();
+  bool skip_dropped(std::uint64_t to);
 
   SegmentMap* segments_ = nullptr;
   const StreamEntry* entry_ = nullptr;
@@ -74,6 +80,7 @@ class LogReader {
   int ranks_ = 0;
   std::uint64_t position_ = 0;
   bool started_ = false;
+  std::uint64_t first_ = 0;  // StreamEntry::first, when started_
   ChunkId chunk_ = 0;        // the chunk of position_, when started_
   std::uint64_t base_ = 0;   // position of its area
   bool damaged_ = false;

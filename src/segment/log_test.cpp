@@ -247,6 +247,66 @@ TEST(Log, AReleasedStreamsChunksServeTheOthers) {
   }
 }
 
+// What stands at the position or behind it stays readable by all readers, old ones and new ones; the rest serves again.
+TEST(Log, WhatIsDroppedServesAgainAndTheRestStays) {
+  std::uint64_t seed = test_seed();
+  SCOPED_TRACE("HOLDFAST_SEED=" + std::to_string(seed));
+  std::mt19937_64 draw(seed);
+  TestLog log(2, 20, 8);
+  std::vector<Record> written;
+  std::size_t kept = 0;  // the first that is needed
+  LogReader old = log.reader(0);
+  for (std::uint64_t i = 0; i < 1500; ++i) {
+    written.push_back(append(log.writer(), 0, i, draw_length(draw)));
+    append(log.writer(), 1, 100000 + i, draw() % 20);
+    log.writer().publish(0);
+    if (draw() % 4 != 0) continue;
+    kept += draw() % (written.size() - kept);
+    const StreamPosition from = written[kept].position;
+    if (draw() % 2) old.seek(from);  // else it stands where chunks are dropped
+    log.writer().drop_before(0, from.value);
+    for (LogReader reader : {log.reader(0), old}) {
+      reader.seek(from);
+      Record record;
+      for (std::size_t n = kept; n < written.size(); ++n) {
+        ASSERT_TRUE(reader.next(record)) << n << " of " << written.size() << " from " << kept;
+        ASSERT_EQ(record.header.sequence, n);
+        expect_payload(reader, record);
+      }
+      ASSERT_FALSE(reader.next(record));
+      ASSERT_FALSE(reader.damaged());
+    }
+  }
+  EXPECT_LE(log.segment_count(), 8u);
+  EXPECT_GT(log.writer().appended(0), 3 * 8 * 20 * chunk_area_bytes) << "no chunk has served twice";
+}
+
+TEST(Log, TheFirstRecordThatIsKeptIsFound) {
+  TestLog log(2, 20);
+  const Record first = append(log.writer(), 0, 0, 100);
+  append(log.writer(), 0, 1, 5 * chunk_area_bytes);
+  const Record third = append(log.writer(), 0, 2, 100);
+  append(log.writer(), 0, 3, 3 * chunk_area_bytes);
+  log.writer().publish(0);
+  Record record;
+  LogReader reader = log.reader(0);
+  reader.seek_first();
+  ASSERT_TRUE(reader.next(record));
+  EXPECT_EQ(record.header.sequence, 0u);
+  log.writer().drop_before(0, third.position.value);
+  EXPECT_EQ(log.writer().bytes_held(), 4 * chunk_bytes);
+  LogReader fresh = log.reader(0);
+  fresh.seek_first();
+  ASSERT_TRUE(fresh.next(record));
+  EXPECT_EQ(record.header.sequence, 2u) << "the chunk begins inside the one before";
+  LogReader early = log.reader(0);
+  EXPECT_FALSE(early.next(record));
+  EXPECT_TRUE(early.damaged()) << "it wants what was dropped";
+  LogReader inside = log.reader(0);
+  inside.seek(StreamPosition{first.position.value + 192});
+  EXPECT_FALSE(inside.next(record));
+}
+
 TEST(LogDeathTest, AppendingToAReleasedStreamIsOurBug) {
   TestLog log(2, 8);
   append(log.writer(), 0, 0, 100);
@@ -278,6 +338,33 @@ TEST(Log, AReaderOnAnotherThreadSeesOnlyWholeRecords) {
     }
     ASSERT_EQ(record.header.sequence, seen++);
     expect_payload(reader, record);
+  }
+  writer.join();
+}
+
+// Each record is looked for by a reader of its own, from the start, while what stands before it is dropped and written over.
+TEST(Log, AReaderOnAnotherThreadFindsItsPlaceWhileChunksAreDropped) {
+  constexpr std::uint64_t records = 4000;
+  TestLog log(2, 64, 1);
+  ASSERT_TRUE(log.writer().reserve(1));
+  std::atomic<std::uint64_t> needed = 0;
+  std::thread writer([&] {
+    for (std::uint64_t i = 0; i < records; ++i) {
+      while (!log.writer().reserve(20000)) log.writer().drop_before(0, needed);
+      append(log.writer(), 0, i, i % 5 ? i % 3000 : 20000);
+      log.writer().publish(0);
+    }
+  });
+  for (std::uint64_t seen = 0; seen < records; ++seen) {
+    LogReader reader = log.reader(0);
+    Record record;
+    while (reader.at_end() || reader.published() <= needed) std::this_thread::yield();
+    reader.seek(StreamPosition{needed});
+    ASSERT_EQ(reader.position(), needed);
+    ASSERT_TRUE(reader.next(record)) << seen;
+    ASSERT_EQ(record.header.sequence, seen);
+    expect_payload(reader, record);
+    needed = reader.position();
   }
   writer.join();
 }

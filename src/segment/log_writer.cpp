@@ -9,6 +9,7 @@ namespace hf::segment {
 bool LogWriter::reserve(std::uint64_t payload_bytes, std::uint64_t spare_chunks) {
   // One chunk more than the bytes need: the current chunk of the stream may be full.
   std::uint64_t need = (payload_bytes + sizeof(wire::FrameHeader)) / chunk_area_bytes + 2 + spare_chunks;
+  if (available_ < need && on_short_) on_short_();
   while (available_ < need) {
     MutableBytes segment = source_();
     if (segment.size() < chunk_bytes) return false;
@@ -27,7 +28,7 @@ bool LogWriter::reserve(std::uint64_t payload_bytes, std::uint64_t spare_chunks)
 
 bool LogWriter::reserve_raw(int, std::uint64_t bytes) { return reserve(bytes); }
 
-void LogWriter::next_chunk(int index) {
+void LogWriter::next_chunk(int index, std::uint64_t first_record) {
   Stream& stream = streams_[static_cast<std::size_t>(index)];
   ChunkId id;
   HF_CHECK(available_ > 0 && !stream.released);
@@ -43,8 +44,9 @@ void LogWriter::next_chunk(int index) {
   head->base = stream.tail;
   head->stream = static_cast<std::uint32_t>(index);
   head->next = 0;
+  head->first_record = first_record;
   if (stream.chunks.empty()) {
-    store_relaxed(control_.stream(index).first_chunk, id);
+    store_relaxed(control_.stream(index).first, first_chunk_word(stream.dropped, id));
   } else {
     store_relaxed(reinterpret_cast<ChunkHead*>(chunk(stream.chunk))->next, id);
   }
@@ -56,7 +58,7 @@ void LogWriter::next_chunk(int index) {
 
 MutableBytes LogWriter::area(int index, std::uint64_t want) {
   Stream& stream = streams_[static_cast<std::size_t>(index)];
-  if (stream.room == 0) next_chunk(index);
+  if (stream.room == 0) next_chunk(index, stream.record_end);
   return {stream.at, std::min(want, stream.room)};
 }
 
@@ -64,7 +66,8 @@ void LogWriter::advance(int index, std::uint64_t bytes) { move(streams_[static_c
 
 Record LogWriter::begin(int index, wire::FrameHeader& header) {
   Stream& stream = streams_[static_cast<std::size_t>(index)];
-  if (stream.room == 0) next_chunk(index);
+  if (stream.room == 0) next_chunk(index, stream.tail);
+  stream.record_end = stream.tail + padded(sizeof(header) + wire::payload_in_log(header));
   write_header(stream, header);
   return {header, StreamPosition{header.position}, stream.chunk, {}};
 }
@@ -90,6 +93,25 @@ void LogWriter::publish_gated(int stream, std::uint64_t events, TestClock failed
   store_release(entry.needs_failed, failed.value);
   store_release(entry.needs_events, events);
   publish(stream);
+}
+
+void LogWriter::drop_before(int index, std::uint64_t position) {
+  Stream& stream = streams_[static_cast<std::size_t>(index)];
+#ifdef HOLDFAST_MUTATE_DROP_ONE_MORE
+  const std::uint64_t whole = std::min(position, stream.tail) / chunk_area_bytes + 1;
+#else
+  const std::uint64_t whole = std::min(position, stream.tail) / chunk_area_bytes;
+#endif
+  if (stream.released || stream.chunks.size() < 2 || whole <= stream.dropped) return;
+  // The last chunk stays: the next one is told in its head.
+  const std::uint64_t count = std::min<std::uint64_t>(whole - stream.dropped, stream.chunks.size() - 1);
+  const auto end = stream.chunks.begin() + static_cast<std::ptrdiff_t>(count);
+  store_release(control_.stream(index).first, first_chunk_word(stream.dropped + count, *end));
+  free_.insert(free_.end(), stream.chunks.begin(), end);
+  stream.chunks.erase(stream.chunks.begin(), end);
+  stream.dropped += count;
+  available_ += count;
+  held_chunks_ -= count;
 }
 
 void LogWriter::release(int index) {

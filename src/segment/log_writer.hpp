@@ -22,7 +22,9 @@ using SegmentSource = std::function<MutableBytes()>;
 
 class LogWriter : public SegmentMap {
  public:
-  LogWriter(ControlView control, SegmentSource source) : control_(control), source_(std::move(source)) {
+  // `on_short`: room is short, and streams may be dropped from before a segment is asked for.
+  LogWriter(ControlView control, SegmentSource source, std::function<void()> on_short = {})
+      : control_(control), source_(std::move(source)), on_short_(std::move(on_short)) {
     streams_.resize(static_cast<std::size_t>(control.ranks()) + 1);
   }
 
@@ -86,6 +88,8 @@ class LogWriter : public SegmentMap {
   }
   // Gives a stream's chunks back; the stream can no longer be read or appended to. For receivers declared unprotected.
   void release(int stream);
+  // Nobody needs what stands before this position of a sender log any more: gives the chunks that end there or before back.
+  void drop_before(int stream, std::uint64_t position);
   std::uint64_t bytes_held() const { return held_chunks_ * chunk_bytes; }
 
  private:
@@ -95,6 +99,8 @@ class LogWriter : public SegmentMap {
     std::byte* at = nullptr;  // the tail, when room > 0
     std::uint64_t room = 0;   // from there to the end of the chunk's area
     std::vector<ChunkId> chunks;
+    std::uint64_t dropped = 0;     // chunks that stood before them
+    std::uint64_t record_end = 0;  // of the record that was begun last
     bool released = false;
   };
   // Nothing, but in the build that must be seen to be wrong.
@@ -132,13 +138,14 @@ class LogWriter : public SegmentMap {
   MutableBytes area(int stream, std::uint64_t want);
   void advance(int stream, std::uint64_t bytes);
   void finish(int stream);
-  void next_chunk(int stream);
+  void next_chunk(int stream, std::uint64_t first_record);
   std::byte* chunk(ChunkId id) {
     return segments_[segment_of(id)].data() + std::size_t{index_of(id)} * chunk_bytes;
   }
 
   ControlView control_;
   SegmentSource source_;
+  std::function<void()> on_short_;
   std::vector<MutableBytes> segments_;
   std::vector<ChunkId> free_;
   std::uint32_t used_in_last_ = 0;  // chunks handed out of the last segment

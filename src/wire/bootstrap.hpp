@@ -75,9 +75,12 @@ struct Welcome {
   Protocol protocol = Protocol::pessimist;
   std::uint32_t keeps_payloads = 1;     // 0: no sender log, for measurements: determinants alone, and nothing is recovered
   std::uint32_t divergence_is_fatal = 1;
+  std::uint32_t covers = 0;
   std::uint32_t oversubscribed = 0;     // more ranks on this node than cores: waiting yields instead of spinning
   std::int64_t job_started_ns = 0;      // of the real-time clock, at the head
   std::uint64_t kill_at_call = 0;       // fault injection: SIGKILL oneself at this MPI call (0: never). First incarnation only
+  // Fault injection: at each so many MPI calls (0: never) what receivers' checkpoints cover is dropped, and `covers` as if one of this rank had been taken.
+  std::uint64_t drops_every_calls = 0;
   std::uint64_t log_ready_bytes = 0;    // of the log, to be mapped and touched before the program goes on
   std::uint64_t log_segment_bytes = 0;  // size of each log segment
   std::uint64_t eager_bytes = 0;        // between nodes, a payload up to this comes with its envelope

@@ -58,8 +58,9 @@ enum LogAnswerFlags : std::uint32_t {
   log_final = 1,    // the incarnation is dead or finished: nothing is published beyond `published` any more
   log_absent = 2,   // there is no such incarnation on this node (yet), or the record asked for is not published (yet)
   log_damaged = 4,  // the log holds something there that is not a record, or not the one asked for
+  log_dropped = 8,  // with log_damaged: it is kept no more, a checkpoint of the destination covers it
 };
-inline constexpr std::uint32_t log_answer_flags = log_final | log_absent | log_damaged;
+inline constexpr std::uint32_t log_answer_flags = log_final | log_absent | log_damaged | log_dropped;
 
 struct RecordsAnswer {
   std::uint64_t next = 0;       // position behind the last record given

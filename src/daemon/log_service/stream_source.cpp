@@ -135,6 +135,7 @@ void StreamSource::collect(Log& log, const wire::ReadRequest& request, std::uint
     answer.next = reader.position();
   }
   if (reader.damaged()) answer.flags |= wire::log_damaged;
+  if (reader.dropped(request.position)) answer.flags |= wire::log_damaged | wire::log_dropped;
 }
 
 void StreamSource::fetch(const wire::FetchRequest& request, AnswerBody& body) {
