@@ -40,7 +40,7 @@ def add_report(outcome, path, number):
         return
     report = json.loads(path.read_text())
     for field in ("bytes_logged", "messages_logged", "bytes_unprotected", "determinants", "messages_sent", "dependency_frames",
-                  "dependency_bytes"):
+                  "dependency_bytes", "log_left"):
         outcome[field] = outcome.get(field, 0) + report["totals"][field]
     logs = [rank["bytes_logged"] + RECORD_ALIGN * rank["messages_logged"] for rank in report["ranks"]]
     outcome["log_of_a_rank_max"] = max([outcome.get("log_of_a_rank_max", 0), *logs])

@@ -6,7 +6,7 @@ the paper, no event logger is where one of the two processes is."""
 
 import series
 from series import LOWER, Series
-from variants import DELAY, LOGGERS, NO_LOG, NONE, OPTIMIST, PESSIMIST, PROCESS, SHM
+from variants import COVERED, DELAY, LOGGERS, NO_LOG, NONE, OPTIMIST, PESSIMIST, PROCESS, SHM
 
 KERNELS = ("bt", "cg", "ft", "lu", "mg", "sp")
 WITH_EVENTS = ("lu", "mg")
@@ -57,9 +57,11 @@ def kernels(protocols):
         for place in PLACES:
             for ranks in ranks_of(kernel, place):
                 alone = place == SHM and ranks != 4  # a point of figure 5 only
+                kinds = ("",) if alone else ("", NO_LOG)
+                covered = (PESSIMIST + COVERED,) if place == SHM and ranks == 4 and PESSIMIST in protocols else ()
                 yield Series(f"{kernel}.n{ranks}.{place}", ranks, place, "s", LOWER, kernel,
                              jobs=(words(kernel, SLOW if place == DELAY else FULL),), quick=(words(kernel, QUICK),),
-                             ready_bytes=128 << 20, competitors=(NONE, *logging(protocols, "", *(() if alone else (NO_LOG,)))))
+                             ready_bytes=128 << 20, competitors=(NONE, *logging(protocols, *kinds), *covered))
 
 
 def costs(protocols):

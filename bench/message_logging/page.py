@@ -6,7 +6,7 @@ import publish as publishing
 import table
 from measured import KERNELS, LOGGER_PLACES, PLACES, WITH_EVENTS, ranks_of
 from table import number
-from variants import DELAY, LOGGERS, NO_LOG, NONE, OPTIMIST
+from variants import COVERED, DELAY, LOGGERS, NO_LOG, NONE, OPTIMIST, PESSIMIST
 
 HEAD = """# Message logging, measured
 
@@ -65,17 +65,18 @@ def ping_pong_rows(entry, place):
 def event_rows(entry):
     """Events and logged bytes of one run of each kernel."""
     rounds, protocol = entry["rounds"], loggers(entry)[0]
-    rows = [["kernel", "ranks", "events", "events a rank and second", "messages logged", "MB logged", "MB/s a rank"]]
+    rows = [["kernel", "ranks", "events", "events a rank and second", "messages logged", "MB logged", "MB/s a rank", "MB left by checkpoints"]]
     for kernel in KERNELS:
         for ranks in ranks_of(kernel, "shm"):
             name = f"{kernel}.n{ranks}.shm"
             events, messages, logged = (evaluate.total(rounds, name, protocol, field)
                                         for field in ("determinants", "messages_logged", "bytes_logged"))
+            left = evaluate.total(rounds, name, PESSIMIST + COVERED, "log_left")
             seconds = evaluate.value(rounds, name, "seconds", protocol)
             if events is None or not seconds:
                 continue
             rows.append([kernel.upper(), str(ranks), f"{events:.0f}", number(events / ranks / seconds), f"{messages:.0f}",
-                         f"{logged / 1e6:.1f}", number(logged / 1e6 / ranks / seconds)])
+                         f"{logged / 1e6:.1f}", number(logged / 1e6 / ranks / seconds), "" if left is None else f"{left / 1e6:.2f}"])
     return rows
 
 
