@@ -42,5 +42,6 @@ def add_report(outcome, path, number):
     for field in ("bytes_logged", "messages_logged", "bytes_unprotected", "determinants", "messages_sent", "dependency_frames",
                   "dependency_bytes", "log_left"):
         outcome[field] = outcome.get(field, 0) + report["totals"][field]
+    outcome["caught_up_s"] = [death["caught_up_after_s"] for death in report["failures"]]
     logs = [rank["bytes_logged"] + RECORD_ALIGN * rank["messages_logged"] for rank in report["ranks"]]
     outcome["log_of_a_rank_max"] = max([outcome.get("log_of_a_rank_max", 0), *logs])

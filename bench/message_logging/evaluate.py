@@ -4,7 +4,7 @@ from statistics import median
 
 import results
 from measured import KERNELS, SAME_FOR_ALL_RANKS, WITH_EVENTS
-from variants import NO_LOG, NONE, PROCESS
+from variants import KILLED, NO_LOG, NONE, PROCESS
 
 DIGEST = "digest"
 
@@ -45,6 +45,12 @@ def total(rounds, name, variant, field):
     return median(found) if found else None
 
 
+def caught_up(rounds, name, variant):
+    """After the death of a rank, in seconds: the median over rounds."""
+    found = [time for r in kept(rounds, name) for time in r["outcomes"].get(variant, {}).get("caught_up_s", []) if time is not None]
+    return median(found) if found else None
+
+
 def messages(rounds, name, variant):
     """Without the frames of dependencies, which are counted among what was sent."""
     sent, frames = (total(rounds, name, variant, field) for field in ("messages_sent", "dependency_frames"))
@@ -74,12 +80,22 @@ def problems(rounds):
     found += digest_problems(rounds)
     for r in rounds:
         for variant, outcome in r["outcomes"].items():
+            found += death_problems(r["series"], variant, outcome)
             found += event_problems(r["series"], variant, outcome)
             if not variant.endswith(NO_LOG) and outcome.get("bytes_unprotected", 0) > 0:
                 found.append(f"{r['series']}, {variant}: {outcome['bytes_unprotected']} bytes unprotected")
             if variant.endswith(NO_LOG) and outcome.get("bytes_logged", 0) > 0:
                 found.append(f"{r['series']}, {variant}: {outcome['bytes_logged']} bytes logged")
     return list(dict.fromkeys(found))
+
+
+def death_problems(name, variant, outcome):
+    """One rank dies where one is to be killed, and catches up."""
+    times = outcome.get("caught_up_s", [])
+    wanted = 1 if variant.endswith(KILLED) else 0
+    if outcome["errors"] or (len(times) == wanted and None not in times):
+        return []
+    return [f"{name}, {variant}: {len(times)} deaths, caught up after {times} s"]
 
 
 def digest_problems(rounds):

@@ -6,7 +6,7 @@ the paper, no event logger is where one of the two processes is."""
 
 import series
 from series import LOWER, Series
-from variants import COVERED, DELAY, LOGGERS, NO_LOG, NONE, OPTIMIST, PESSIMIST, PROCESS, SHM
+from variants import COVERED, DELAY, KILLED, LOGGERS, NO_LOG, NONE, OPTIMIST, PESSIMIST, PROCESS, SHM
 
 KERNELS = ("bt", "cg", "ft", "lu", "mg", "sp")
 WITH_EVENTS = ("lu", "mg")
@@ -16,10 +16,12 @@ PLACES = (SHM, "nodes2", "nodes4", DELAY)
 RANKS = {SHM: 2, "nodes2": 2, "nodes4": 4, DELAY: 4}  # of a ping-pong
 SIZES = (1, 64, 1024, 4096, 16384, 65536, 262144, 1 << 20)
 
-FULL = {"bt": (24, 12), "cg": (8192, 60), "ft": (64, 6), "lu": (32, 30), "mg": (64, 12), "sp": (24, 24)}
-SLOW = {"bt": (24, 4), "cg": (8192, 20), "ft": (64, 4), "lu": (16, 5), "mg": (32, 2), "sp": (24, 5)}
+# Of a size and arithmetic by which messages and events come about as often as in class B of the benchmarks, and a second on two cores.
+FULL = {"bt": (48, 10), "cg": (16384, 40), "ft": (128, 4), "lu": (96, 6), "mg": (128, 6), "sp": (48, 20)}
+SLOW = {"bt": (24, 4), "cg": (8192, 20), "ft": (64, 4), "lu": (64, 3), "mg": (64, 2), "sp": (24, 5)}
 SLOW_TRIPS = 200
 WITH_LOGGERS = {"lu": (32, 10), "mg": (64, 4)}
+TRIPS_KILLED = {SHM: 12_000_000, "nodes2": 200_000}
 LOGGER_PLACES = ("nodes4", DELAY)
 QUICK = {"bt": (8, 2), "cg": (512, 10), "ft": (16, 2), "lu": (8, 3), "mg": (16, 2), "sp": (8, 2)}
 
@@ -84,8 +86,17 @@ def event_loggers():
                          ready_bytes=128 << 20, competitors=(OPTIMIST, *(OPTIMIST + kind for kind in LOGGERS)))
 
 
+def recoveries(protocols):
+    """A rank is killed after a second of round trips of 8 bytes; the report says when it has caught up. The job is to take longer than
+    that second."""
+    for place, trips in TRIPS_KILLED.items():
+        for source, words_of in (("named", ()), ("any", ("--any",))):
+            yield Series(f"recovery.{source}.{place}", 2, place, "s", LOWER, "trips", jobs=(("--count", str(trips), *words_of),),
+                         competitors=logging(protocols, KILLED))
+
+
 def all_series(protocols):
-    return [*ping_pongs(protocols), *kernels(protocols), *costs(protocols), *event_loggers()]
+    return [*ping_pongs(protocols), *kernels(protocols), *costs(protocols), *event_loggers(), *recoveries(protocols)]
 
 
 def is_quick(one):

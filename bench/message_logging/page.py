@@ -4,9 +4,9 @@ import evaluate
 import machine
 import publish as publishing
 import table
-from measured import KERNELS, LOGGER_PLACES, PLACES, WITH_EVENTS, ranks_of
+from measured import KERNELS, LOGGER_PLACES, PLACES, TRIPS_KILLED, WITH_EVENTS, ranks_of
 from table import number
-from variants import COVERED, DELAY, LOGGERS, NO_LOG, NONE, OPTIMIST, PESSIMIST
+from variants import COVERED, DELAY, KILLED, KILLED_AFTER_S, LOGGERS, NO_LOG, NONE, OPTIMIST, PESSIMIST
 
 HEAD = """# Message logging, measured
 
@@ -27,6 +27,7 @@ PAPER = {
     "scaling": "The paper (figure 5, Gigabit Ethernet, up to 256 processes): overhead below 10%; LU alone scales otherwise, optimist 6% "
                "ahead of pessimist with 256.",
     "cost_pingpong": "The paper (Table I): sending an event 6.3 us (pessimist), 6.7 us (optimist); acknowledgement 97.1 us, 1.1 us.",
+    "recovery": "The paper measures no recovery.",
     "loggers": "The paper (V.A) has one event logger, on a node of its own. Here, `optimist`: what messages say of events that were not "
                "known to be stable when they left. Without event loggers (-) the nodes hold each other's.",
     "cost_lu": "The paper (Table II, LU.C.64): sending events 17 ms (pessimist), 12 ms (optimist); acknowledgements 150 ms, 42 ms.",
@@ -135,6 +136,17 @@ def logger_rows(entry):
     return rows
 
 
+def recovery_rows(entry):
+    """From SIGKILL to caught up, over the time that the first execution had taken."""
+    rows = [["where", "receives", *loggers(entry)]]
+    for place in TRIPS_KILLED:
+        for source in ("named", "any"):
+            values = [evaluate.caught_up(entry["rounds"], f"recovery.{source}.{place}", p + KILLED) for p in loggers(entry)]
+            if any(v is not None for v in values):
+                rows.append([PLACE_NAMES[place], source, *("-" if v is None else f"{v / KILLED_AFTER_S:.2f}" for v in values)])
+    return rows
+
+
 def notes(entry):
     about = entry["machine"]
     least, most = evaluate.counts(entry["rounds"])
@@ -159,6 +171,7 @@ def sections(entry):
     yield "Number of ranks, one node (figure 5): ratios to none", PAPER["scaling"], scaling_rows(entry)
     yield "Cost of one event (Table I)", PAPER["cost_pingpong"], cost_rows(entry, "pingpong", "1", "us", 1)
     yield "Cost of all events in LU with four ranks (Table II)", PAPER["cost_lu"], cost_rows(entry, "lu", "seconds", "ms", 1000)
+    yield "Recovery: from SIGKILL after a second of round trips to caught up, over that second", PAPER["recovery"], recovery_rows(entry)
     yield "Event loggers: what goes with messages under optimist", PAPER["loggers"], logger_rows(entry)
 
 

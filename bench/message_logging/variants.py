@@ -8,6 +8,8 @@ from competitors import Holdfast, HoldfastMpi
 HERE = Path(__file__).resolve().parent
 NONE, PESSIMIST, OPTIMIST = "none", "pessimist", "optimist"
 NO_LOG, PROCESS, COVERED = "-no-log", "-process", "-covered"
+KILLED = "-killed"
+KILLED_AFTER_S = 1
 COVERED_CALLS = 100  # as if every rank had a checkpoint at each so many of its MPI calls
 LOGGERS = {f"-el{n}": n for n in (1, 2, 4)}  # kind -> event loggers
 SHM, DELAY = "shm", "delay"
@@ -40,6 +42,7 @@ class Variant(Holdfast):
         words += options if self.logs else ()
         words += ["--no-sender-log"] if self.kind == NO_LOG else ["--log-level", "process"] if self.kind == PROCESS else []
         words += ["--inject", f"covered:calls={COVERED_CALLS}"] if self.kind == COVERED else []
+        words += ["--inject", f"kill:rank=1,at={KILLED_AFTER_S}s"] if self.kind == KILLED else []
         words += ["--event-loggers", LOGGERS[self.kind]] if self.kind in LOGGERS else []
         words += ["--report", report] if report else []
         return [*words, program, *arguments]
@@ -47,7 +50,7 @@ class Variant(Holdfast):
 
 def all_variants(build, work, protocols, network):
     mpi = Programs(build, work)
-    kinds = lambda protocol: ("",) if protocol == NONE else ("", NO_LOG, PROCESS, COVERED)  # noqa: E731
+    kinds = lambda protocol: ("",) if protocol == NONE else ("", NO_LOG, PROCESS, COVERED, KILLED)  # noqa: E731
     pairs = [(protocol, kind) for protocol in protocols for kind in kinds(protocol)]
     pairs += [(OPTIMIST, kind) for kind in ("", *LOGGERS) if (OPTIMIST, kind) not in pairs]
     return [Variant(mpi, protocol, kind, network) for protocol, kind in pairs]

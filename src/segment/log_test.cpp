@@ -348,9 +348,12 @@ TEST(Log, AReaderOnAnotherThreadFindsItsPlaceWhileChunksAreDropped) {
   TestLog log(2, 64, 1);
   ASSERT_TRUE(log.writer().reserve(1));
   std::atomic<std::uint64_t> needed = 0;
-  std::thread writer([&] {
-    for (std::uint64_t i = 0; i < records; ++i) {
-      while (!log.writer().reserve(20000)) log.writer().drop_before(0, needed);
+  std::jthread writer([&](std::stop_token stop) {  // asked to when the test fails
+    for (std::uint64_t i = 0; i < records && !stop.stop_requested(); ++i) {
+      while (!log.writer().reserve(20000)) {
+        if (stop.stop_requested()) return;
+        log.writer().drop_before(0, needed);
+      }
       append(log.writer(), 0, i, i % 5 ? i % 3000 : 20000);
       log.writer().publish(0);
     }
@@ -366,7 +369,6 @@ TEST(Log, AReaderOnAnotherThreadFindsItsPlaceWhileChunksAreDropped) {
     expect_payload(reader, record);
     needed = reader.position();
   }
-  writer.join();
 }
 
 }  // namespace

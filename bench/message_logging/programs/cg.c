@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
   columns = grid[0], rows = grid[1], row = rank / columns, column = rank % columns;
   height = share(size, rows), width = share(size, columns);
   received = doubles(height);
-  make_matrix(size, (int)option_long(argc, argv, "--entries", 8, 1));
+  make_matrix(size, (int)option_long(argc, argv, "--entries", 64, 1));
   double *x = doubles(width), *r = doubles(width), *p = doubles(width), *q = doubles(width), *w = doubles(height);
   for (int i = 0; i < width; ++i) r[i] = p[i] = uniform_at(3, (uint64_t)(column * width + i));
   start_clock();
