@@ -19,7 +19,11 @@ constexpr Rank rank{1};
 
 struct Owner : EventKeeper::Owner {
   using Extent = EventKeeper::Extent;
-  Extent written(Rank) override { return {events.size(), {}}; }
+  Extent written(Rank) override {
+    const Extent now{events.size(), {}};
+    events.resize(events.size() + std::exchange(writes_behind, 0));
+    return now;
+  }
   bool read_events(Rank, std::uint64_t position, MutableBytes out) override {
     std::ranges::copy(Bytes(events).subspan(position, out.size()), out.begin());
     return true;
@@ -43,6 +47,7 @@ struct Owner : EventKeeper::Owner {
   std::vector<std::byte> events;
   std::uint64_t stable = 0;
   std::size_t writes_meanwhile = 0;  // before the rank sees that it is looked at no more
+  std::size_t writes_behind = 0;     // just after it was looked at, which the rank does not know
   bool held = false, fenced = false, carriable = false, looked_at = false;
 };
 
@@ -184,6 +189,16 @@ TEST_F(OptimistKeeperTest, LooksUnaskedAsLongAsItFindsSomething) {
   EXPECT_FALSE(is_stable(96, 50)) << "the rank was to say so";
   agents_[0].keeper->look(rank);
   EXPECT_TRUE(is_stable(96, 10'000));
+}
+
+TEST_F(OptimistKeeperTest, WhatIsWrittenBetweenTwoLooksIsFound) {
+  host();
+  for (std::uint64_t round = 1; round <= 20; ++round) {
+    agents_[0].owner.writes_behind = 16;
+    write(16, true);
+    EXPECT_TRUE(is_stable(32 * round, 1000)) << agents_[0].owner.stable;
+    if (round % 2) EXPECT_TRUE(wait([&] { return !agents_[0].owner.looked_at; }));
+  }
 }
 
 TEST_F(OptimistKeeperTest, WhatIsWrittenBeforeItCeasesToLookIsFound) {

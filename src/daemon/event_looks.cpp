@@ -31,9 +31,9 @@ void EventKeeper::look_again(Rank rank) {
 
 void EventKeeper::look(Rank rank) {
   if (!terms_.contains(rank)) return;
+  if (optimist_) look_unasked(rank);  // first: what is written from now on is news
   see_written(rank);
   if (carriable_) look_again_.insert(rank);
-  if (optimist_) look_unasked(rank);
   if (alone()) return tell(rank);
   pump();
 }

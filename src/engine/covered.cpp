@@ -47,9 +47,8 @@ std::uint64_t EngineImpl::log_done_of(const Peer& to) const {
 // Room is short, or has to be looked at. Nothing is dropped that the rail still takes from the log.
 void EngineImpl::drop_covered() {
   for (auto& p : peers) {
-    if (is_self(p->rank) || p->unprotected || borrowed(*p) || !p->out.transfers.empty()) continue;
     const std::uint64_t word = log_done_of(*p), published = log_->published(p->rank.value);
-    if (word == 0) continue;
+    if (word == 0 || is_self(p->rank) || p->unprotected || borrowed(*p) || !p->out.transfers.empty()) continue;
     const std::uint64_t taken = published - ((published - word) & segment::taken_mask);
     log_->drop_before(p->rank.value, std::min(taken, p->out.sent));
   }
