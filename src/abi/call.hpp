@@ -35,15 +35,18 @@ class Call {
  public:
   explicit Call(const char* function) : function_(function) {
     if (p.phase != mpi::Process::Phase::initialized) [[unlikely]] called_outside(p, function);
-    p.begin_call(function);
+    marked_ = p.begin_call(function);
   }
   Call(const char* function, Anytime) : function_(function) {
-    if (p.phase == mpi::Process::Phase::initialized) p.begin_call(function);
+    if (p.phase == mpi::Process::Phase::initialized) marked_ = p.begin_call(function);
   }
   Call(const char* function, Anywhere where) : function_(function) {
     const bool initialized = p.phase == mpi::Process::Phase::initialized;
     if (!initialized && !where.anytime) called_outside(p, function);
-    if (initialized && p.on_main_thread()) p.begin_call(function);
+    if (initialized && p.on_main_thread()) marked_ = p.begin_call(function);
+  }
+  ~Call() {
+    if (marked_) [[unlikely]] p.end_call();
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -205,6 +208,7 @@ class Call {
   }
 
   const char* function_;
+  bool marked_ = false;
   Blamed blamed_;
   int code_ = mpi::success;
   Handles<Abi>& handles_ = Handles<Abi>::instance();

@@ -17,6 +17,7 @@ Result<std::unique_ptr<Engine>> Engine::join() {
 
 const JobMap& Engine::job() const { return impl_->job; }
 void Engine::look_at_call() { impl_->look_at_call(); }
+bool Engine::waits() const { return impl_->waits; }
 void Engine::declare_unprotected(std::string_view function) { impl_->declare_unprotected(function); }
 
 void Engine::open_context(Context context) { impl_->contexts.find(context); }

@@ -61,6 +61,7 @@ class Engine {
   // A second thread calls MPI, for the first time and in `function`: what the threads do in which order is not recorded, so
   // that this rank's death ends the job from now on, which the user is told. Does not return while this is a replay.
   void declare_unprotected(std::string_view function);
+  bool waits() const;  // a thread is in wait()
 
   // ---- contexts. A frame for a context that is not open is held; for a closed one dropped.
   void open_context(Context context);

@@ -119,6 +119,7 @@ class EngineImpl {
   std::unique_ptr<AgentLink> agent;  // null: a job of one rank without a launcher
   bool restarted = false;
   CallCounter calls;
+  bool waits = false;  // a thread is in wait()
   std::uint64_t kill_at_call = 0;
   std::uint64_t drops_every_ = 0;  // calls; 0: never
   bool covers_ = false;

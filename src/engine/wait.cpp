@@ -97,6 +97,7 @@ void EngineImpl::progress() {
 void EngineImpl::wait(bool (*done)(void*), Rank (*whom)(void*), void* self) {
   std::int64_t began = 0;  // ns
   bool slept = false;
+  const bool outer = std::exchange(waits, true);
   while (!wait_awake(done, self, began)) {
     slept = true;
     segment::store_relaxed(control.header().waiting, segment::waiting_word({whom(self), began / 1'000'000}));
@@ -104,6 +105,7 @@ void EngineImpl::wait(bool (*done)(void*), Rank (*whom)(void*), void* self) {
     if (done(self)) break;
   }
   if (slept) segment::store_relaxed(control.header().waiting, std::uint64_t{0});
+  waits = outer;
 }
 
 // False: without success, and it is time to sleep.

@@ -45,7 +45,7 @@ int start_process(Process& p, int level) {
   auto joined = engine::Engine::join();
   if (!joined) return p.explain(err_other, joined.error().text);
   p.engine = std::move(*joined);
-  p.main_thread = Process::this_thread();
+  p.main_thread = p.only_thread = Process::this_thread();
   p.thread_level = level;
   const engine::JobMap& job = p.engine->job();
   std::vector<Rank> everyone;

@@ -1,5 +1,7 @@
 #include "mpi/process.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "mpi/request.hpp"
@@ -17,9 +19,25 @@ Process::Process() {
 
 Process::~Process() = default;
 
-void Process::note_second_thread(const char* function) {
-  if (std::exchange(second_thread_noted_, true)) return;
-  engine->declare_unprotected(function);
+// One thread may be inside at a time. That of the first is not marked before the second has called: it is seen by its waiting.
+bool Process::enter_among_several(const char* function) {
+  if (std::exchange(only_thread, nullptr)) {
+    if (engine->waits()) end_for_two_at_once(function, "another MPI function");
+    engine->declare_unprotected(function);
+  }
+  const void* inside = nullptr;
+  if (!inside_.compare_exchange_strong(inside, this_thread())) {
+    if (inside == this_thread()) return false;  // in a callback
+    end_for_two_at_once(function, inside_function_);
+  }
+  inside_function_ = function;
+  return true;
+}
+
+void Process::end_for_two_at_once(const char* function, const char* other) {
+  engine->abort(1, fmt::format("{} was called while another thread was inside {}; of the threads of a rank one at a time may call MPI "
+                               "(MPI_THREAD_SERIALIZED)",
+                               function, other));
 }
 
 int Process::explain(int code, std::string text) {

@@ -1,6 +1,7 @@
 // The one process object: owns the engine and the predefined objects. Reached only from abi/; everything in mpi/ gets it
 // as its first argument.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -34,6 +35,7 @@ class Process {
   Comm* self = nullptr;
   int thread_level = 0;      // MPI_THREAD_..., as provided
   const void* main_thread = nullptr;  // the one that called MPI_Init, as this_thread() tells
+  const void* only_thread = nullptr;  // the same; null once a second one has called
 
   // Predefined objects that exist from the start.
   Errhandler errors_are_fatal, errors_abort, errors_return;
@@ -49,11 +51,13 @@ class Process {
   static const void* this_thread() { return __builtin_thread_pointer(); }
   bool on_main_thread() const { return this_thread() == main_thread; }
   // Every MPI call of the program after MPI_Init begins here, once. Which thread calls next is not recorded: from the first
-  // call of a second thread on, this rank cannot be recovered (design section 6).
-  void begin_call(const char* function) {
-    if (!on_main_thread()) [[unlikely]] note_second_thread(function);
+  // call of a second thread on, this rank cannot be recovered (design section 6). True: end_call() is to follow.
+  bool begin_call(const char* function) {
+    const bool marked = this_thread() != only_thread && enter_among_several(function);
     engine->enter_call();
+    return marked;
   }
+  void end_call() { inside_.store(nullptr, std::memory_order_release); }
 
   // Remembers one line about the error being returned, for the error handler's message; returns the code.
   int explain(int code, std::string text);
@@ -82,8 +86,10 @@ class Process {
   void drop_buried(Request* request);  // this one, which is done
 
  private:
-  [[gnu::cold]] void note_second_thread(const char* function);
-  bool second_thread_noted_ = false;
+  [[gnu::cold]] bool enter_among_several(const char* function);
+  [[noreturn]] void end_for_two_at_once(const char* function, const char* other);
+  std::atomic<const void*> inside_ = nullptr;  // the thread that is inside an MPI call, where several call
+  const char* inside_function_ = nullptr;
   std::string explanation_;
   Comm* blamed_ = nullptr;
   void drop_buried_at(std::size_t index);

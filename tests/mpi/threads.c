@@ -1,6 +1,8 @@
 /* threads MODE [FILE]: a second thread, of which MPI_THREAD_SERIALIZED allows one at a time to call MPI (11.6). Rank 0 prints a sum.
      turns        both threads pass messages round the ring by turns
      queries      the second one only asks what any thread may ask at any time
+     both         the first one waits in MPI_Recv for what the second one sends: that is not allowed
+     then_both    the same after turns
      again FILE   by turns, and if FILE is there, the second one before the first; makes FILE */
 #include <pthread.h>
 #include <unistd.h>
@@ -50,6 +52,21 @@ static void* second(void* nothing) {
   return nothing;
 }
 
+static void* send_to_self(void* nothing) {
+  int one = 1;
+  usleep(200 * 1000);
+  MPI_Send(&one, 1, MPI_INT, world_rank, 7, MPI_COMM_WORLD);
+  return nothing;
+}
+
+static void both_at_once(void) {
+  int one;
+  pthread_t sender;
+  pthread_create(&sender, NULL, send_to_self, NULL);
+  MPI_Recv(&one, 1, MPI_INT, world_rank, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  pthread_join(sender, NULL);
+}
+
 int main(int argc, char** argv) {
   int provided = -1, flag = 0;
   pthread_t thread;
@@ -59,6 +76,7 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_size(MPI_COMM_WORLD, &world_size));
   OK(MPI_Is_thread_main(&flag));
   CHECK_INT(1, flag);
+  if (argc > 1 && strcmp(argv[1], "both") == 0) both_at_once();
   asking = argc > 1 && strcmp(argv[1], "queries") == 0;
   const char* file = argc > 2 ? argv[2] : NULL;
   const int early = file && access(file, F_OK) == 0;
@@ -74,6 +92,7 @@ int main(int argc, char** argv) {
     pthread_mutex_unlock(&mutex);
   }
   pthread_join(thread, NULL);
+  if (argc > 1 && strcmp(argv[1], "then_both") == 0) both_at_once();
   long total = 0;
   OK(MPI_Reduce(&sum, &total, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD));
   if (world_rank == 0) printf("sum %ld\n", total);

@@ -57,6 +57,13 @@ class Threads(unittest.TestCase):
             self.assertEqual(outcome.exit_code, 137, outcome.stderr)
             self.assertIn("rank 1 was killed by SIGKILL, and was unprotected: several of its threads", outcome.stderr)
 
+    def test_two_at_once_end_the_job(self):
+        for mode, function in (("both", "another MPI function"), ("then_both", "MPI_Recv")):
+            for protocol in ("none", "pessimist"):
+                outcome = self.job(mode, options=["--protocol", protocol])
+                self.assertEqual(outcome.exit_code, 1, outcome.stderr)
+                self.assertIn(f"MPI_Send was called while another thread was inside {function}; of the threads of a rank one at a time", outcome.stderr)
+
     def test_a_second_thread_during_a_recovery_ends_the_job(self):
         with tempfile.TemporaryDirectory() as directory:
             outcome = self.job("again", str(Path(directory) / "file"), ranks=1, inject=["kill:rank=0,call=30"])
