@@ -8,7 +8,10 @@ Way = collections.namedtuple("Way", "protocol level loggers copies")
 Case = collections.namedtuple("Case", "number way program ranks nodes spares large eager fan_out story seed")
 
 APART_S = 0.9  # what a loss takes to be noticed and mended, on a busy machine
+SILENT_S = 1.5  # after that a node that stands still counts as lost
 NODES, SPARES = 4, 2
+POINTS = ("match.made", "match.logged", "send.logged", "send.published", "send.offered", "send.ahead", "acknowledge.published", "rendezvous.matched",
+          "rendezvous.requested", "rendezvous.asked", "rendezvous.piece", "rendezvous.arriving", "rendezvous.received", "rendezvous.seen", "rendezvous.exposed")
 
 WAYS = [Way(*words) for words in (
     ("pessimist", "process", 0, 1), ("optimist", "process", 0, 1),
@@ -28,7 +31,7 @@ class Plan:
 
     def __init__(self, case, choose):
         self.case, self.choose = case, choose
-        self.words, self.lost = [], {}  # lost: node -> when
+        self.words, self.lost = [], {}  # lost: node -> from when to when that may be noticed
 
     def kill(self, rank, at):
         self.words.append(f"kill:rank={rank},at={1000 * at:.2f}ms")
@@ -51,7 +54,7 @@ class Plan:
         way = self.case.way
         if "disk" in way.level:
             return logger or len(self.hosts()) > 2
-        near = sum(1 for other in self.lost.values() if abs(other - at) < APART_S)
+        near = sum(1 for first, last in self.lost.values() if first - APART_S - SILENT_S < at < last + APART_S)
         return way.level != "process" and near < way.copies and (logger or len(self.hosts()) > 3)
 
     def lose(self, node, at):
@@ -62,8 +65,13 @@ class Plan:
             # What the node determines last is lost with it.
             alone = self.choose.uniform(0.001, 0.06)
             self.words.append(f"unshared:node={node},at={1000 * max(0.0, at - alone):.2f}ms,for=5s")
-        self.words.append(f"node:{node},at={1000 * at:.2f}ms")
-        self.lost[node] = at
+        if self.choose.random() < 0.1:
+            # It comes back when it counts as lost.
+            self.words.append(f"pause:node={node},at={1000 * at:.2f}ms,for={self.choose.uniform(1.3, 2.5):.2f}s")
+            self.lost[node] = (at, at + SILENT_S)
+        else:
+            self.words.append(f"node:{node},at={1000 * at:.2f}ms")
+            self.lost[node] = (at, at)
         return True
 
 
@@ -89,6 +97,13 @@ def feeders(plan, at):
     for _ in range(plan.choose.randint(2, 6)):
         plan.kill(plan.rank(), at)
         at += soon(plan.choose, 0.05)
+
+
+def at_points(plan, at):
+    """Ranks that kill themselves at a named point of the engine, one of them perhaps when others recover."""
+    for rank in plan.ranks(1):
+        plan.words.append(f"kill:rank={rank},point={plan.choose.choice(POINTS)}:{1 << plan.choose.randrange(9)}")
+    one_rank(plan, at)
 
 
 def a_node(plan, at):
@@ -123,7 +138,7 @@ def nodes_in_recovery(plan, at):
             plan.kill(plan.rank(), at)
 
 
-STORIES = (one_rank, several_ranks, again, feeders, a_node, a_node_and_ranks, a_holder, nodes_in_recovery)
+STORIES = (one_rank, several_ranks, again, feeders, at_points, a_node, a_node_and_ranks, a_holder, nodes_in_recovery)
 
 
 def draw(number, choose, programs):
