@@ -1,10 +1,11 @@
-"""Every protocol at every level of event logging, with event loggers and copies, and what may happen at each: level_stories.py. Programs whose output
-does not depend on chance must print what the undisturbed run prints; those that are steered by the order of messages check themselves.
+"""Every protocol at every level of event logging, with event loggers and copies, and what may happen at each: level_stories.py.
+Programs whose output does not depend on chance must print what the undisturbed run prints; those that are steered by the order of
+messages check themselves.
 
     level_kills.py --build build [--cases 162] [--seed S] [--only I] [--minutes M] [--timeout 60] [--programs orders,...] [--log FILE]
 
-162 cases are all stories at all levels once. The seed is fresh and printed; with --seed the same cases are drawn again, with --only I case I
-alone. Exit code 1 when a case failed; the command that repeats it is printed.
+162 cases are all stories at all levels once. The seed is fresh and printed; with --seed the same cases are drawn again, with --only
+I case I alone. Exit code 1 when a case failed; the command that repeats it is printed.
 """
 
 import argparse
@@ -61,7 +62,8 @@ class Suite:
         options += ["--log-level", way.level, "--spares", str(case.spares), "--fan-out", str(case.fan_out)] if case.nodes > 1 else []
         options += ["--event-loggers", str(way.loggers)] if way.loggers else []
         options += ["--event-copies", str(way.copies)] if way.copies > 1 else []
-        return jobs.run(self.build, case.ranks, self.words(case), nodes=case.nodes, inject=inject, options=options, timeout_s=self.options.timeout)
+        return jobs.run(self.build, case.ranks, self.words(case), nodes=case.nodes, inject=inject, options=options,
+                        timeout_s=self.options.timeout)
 
     def reference(self, case):
         """An undisturbed run of the same program, ranks and nodes: (Outcome, what is wrong with it)."""
@@ -100,9 +102,11 @@ class Suite:
 
     def failed(self, case, outcome, problem):
         way = case.way
-        self.say(f"FAILED case {case.number}: {case.program}, {way.protocol}, {way.level}, {way.loggers} event loggers, {way.copies} copies, {case.story}: {problem}")
+        self.say(f"FAILED case {case.number}: {case.program}, {way.protocol}, {way.level}, {way.loggers} event loggers, "
+                 f"{way.copies} copies, {case.story}: {problem}")
         programs = f" --programs {self.options.programs}" if self.options.programs else ""
-        self.say(f"  repeat:  {sys.executable} {os.path.relpath(__file__)} --build {self.options.build} --seed {self.options.seed}{programs} --only {case.number}")
+        self.say(f"  repeat:  {sys.executable} {os.path.relpath(__file__)} --build {self.options.build} "
+                 f"--seed {self.options.seed}{programs} --only {case.number}")
         self.say(f"  the job: {outcome.shell_line()}")
         for line in outcome.stderr.strip().splitlines()[-16:]:
             self.say(f"  | {line[:300]}")
@@ -124,7 +128,8 @@ class Suite:
         return total
 
     def go(self):
-        self.say(f"levels: seed {self.options.seed}, {self.options.cases} cases, commit {jobs.commit(ROOT)}, programs {', '.join(self.names)}")
+        self.say(f"levels: seed {self.options.seed}, {self.options.cases} cases, commit {jobs.commit(ROOT)}, "
+                 f"programs {', '.join(self.names)}")
         started = last = time.monotonic()
         for number in range(self.options.cases) if self.options.only is None else [self.options.only]:
             self.run_case(number)

@@ -1,6 +1,7 @@
-"""What befalls the jobs of level_kills.py: ranks killed alone, together and again while they recover, nodes and event loggers lost meanwhile. Pure: a
-function of the seed. Whatever is drawn here can be survived (docs/events.md, Levels; docs/event-loggers.md): at level `node` with one
-copy a node and another one are never lost so near each other that the second may hold what the first has just lost."""
+"""What befalls the jobs of level_kills.py: ranks killed alone, together and again while they recover, nodes and event loggers lost
+meanwhile. Pure: a function of the seed. Whatever is drawn here can be survived (docs/events.md, Levels; docs/event-loggers.md): at
+level `node` with one copy a node and another one are never lost so near each other that the second may hold what the first has just
+lost."""
 
 import collections
 
@@ -10,13 +11,15 @@ Case = collections.namedtuple("Case", "number way program ranks nodes spares lar
 APART_S = 0.9  # what a loss takes to be noticed and mended, on a busy machine
 SILENT_S = 1.5  # after that a node that stands still counts as lost
 NODES, SPARES = 4, 2
-POINTS = ("match.made", "match.logged", "send.logged", "send.published", "send.offered", "send.ahead", "acknowledge.published", "rendezvous.matched",
-          "rendezvous.requested", "rendezvous.asked", "rendezvous.piece", "rendezvous.arriving", "rendezvous.received", "rendezvous.seen", "rendezvous.exposed")
+POINTS = ("match.made", "match.logged", "send.logged", "send.published", "send.offered", "send.ahead", "acknowledge.published",
+          "rendezvous.matched", "rendezvous.requested", "rendezvous.asked", "rendezvous.piece", "rendezvous.arriving",
+          "rendezvous.received", "rendezvous.seen", "rendezvous.exposed")
 
 WAYS = [Way(*words) for words in (
     ("pessimist", "process", 0, 1), ("optimist", "process", 0, 1),
-    ("pessimist", "node", 0, 1), ("pessimist", "node", 1, 1), ("pessimist", "node", 3, 1), ("pessimist", "node", 3, 2), ("pessimist", "node", 0, 2),
-    ("optimist", "node", 0, 1), ("optimist", "node", 2, 1), ("optimist", "node", 3, 2), ("optimist", "process+node", 0, 1), ("optimist", "process+node", 3, 1),
+    ("pessimist", "node", 0, 1), ("pessimist", "node", 1, 1), ("pessimist", "node", 3, 1), ("pessimist", "node", 3, 2),
+    ("pessimist", "node", 0, 2), ("optimist", "node", 0, 1), ("optimist", "node", 2, 1), ("optimist", "node", 3, 2),
+    ("optimist", "process+node", 0, 1), ("optimist", "process+node", 3, 1),
     ("pessimist", "disk", 0, 1), ("optimist", "disk", 0, 1),
     ("pessimist", "node+disk", 0, 1), ("pessimist", "node+disk", 2, 1), ("optimist", "node+disk", 0, 1), ("optimist", "node+disk", 3, 2))]
 
@@ -147,7 +150,8 @@ def draw(number, choose, programs):
     nodes = choose.choice((1, 3)) if way.level == "process" else NODES
     spares = 0 if way.level == "process" else SPARES
     return Case(number, way, choose.choice(programs), choose.choice((4, 6)), nodes, spares, choose.choice(("direct", "copied")),
-                choose.choice(("16K", "1M")), choose.choice((2, 32)), STORIES[(number + number // len(WAYS)) % len(STORIES)].__name__, choose.randrange(1 << 31))
+                choose.choice(("16K", "1M")), choose.choice((2, 32)),
+                STORIES[(number + number // len(WAYS)) % len(STORIES)].__name__, choose.randrange(1 << 31))
 
 
 def injections(case, span_s, choose):
