@@ -56,14 +56,14 @@ class Suite:
     def waits_for_disk(way):
         return way.protocol == "pessimist" and "disk" in way.level
 
-    def run(self, case, inject=()):
+    def run(self, case, inject=(), undisturbed_s=0.0):
         way = case.way
         options = ["--protocol", way.protocol, "--large-messages", case.large, "--eager-limit", case.eager]
         options += ["--log-level", way.level, "--spares", str(case.spares), "--fan-out", str(case.fan_out)] if case.nodes > 1 else []
         options += ["--event-loggers", str(way.loggers)] if way.loggers else []
         options += ["--event-copies", str(way.copies)] if way.copies > 1 else []
         return jobs.run(self.build, case.ranks, self.words(case), nodes=case.nodes, inject=inject, options=options,
-                        timeout_s=self.options.timeout)
+                        timeout_s=max(self.options.timeout, 20 * undisturbed_s))
 
     def reference(self, case):
         """An undisturbed run of the same program, ranks and nodes: (Outcome, what is wrong with it)."""
@@ -88,7 +88,7 @@ class Suite:
         if problem:
             return self.failed(case, reference, "undisturbed run: " + problem)
         inject = injections(case, max(0.05, reference.seconds - 0.1), choose)
-        outcome = self.run(case, inject)
+        outcome = self.run(case, inject, reference.seconds)
         count = self.counts[case.way]
         count["cases"] += 1
         count["asked"] += sum(words.startswith("kill:") and "point=" not in words for words in inject)
@@ -160,7 +160,7 @@ def main():
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--programs", default=None, help="these alone, separated by commas")
     parser.add_argument("--only", type=int, default=None)
-    parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one job")
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one job, or 20 times what it takes undisturbed")
     parser.add_argument("--minutes", type=float, default=0.0, help="stop after so long (0: never)")
     parser.add_argument("--failures-max", type=int, default=5, help="stop after so many failed cases")
     parser.add_argument("--log", default=None)

@@ -105,6 +105,8 @@ def feeders(plan, at):
 def at_points(plan, at):
     """Ranks that kill themselves at a named point of the engine, one of them perhaps when others recover."""
     for rank in plan.ranks(1):
+        if any(words.startswith(f"kill:rank={rank},point=") for words in plan.words):
+            continue
         plan.words.append(f"kill:rank={rank},point={plan.choose.choice(POINTS)}:{1 << plan.choose.randrange(9)}")
     one_rank(plan, at)
 
@@ -158,6 +160,6 @@ def injections(case, span_s, choose):
     """The story of the case at some time within `span_s`, and others, by chance, at other times."""
     plan = Plan(case, choose)
     globals()[case.story](plan, choose.uniform(0.0, 0.8 * span_s))
-    for _ in range(choose.choice((0, 0, 1, 2))):
+    for _ in range(choose.choice((0, 1, 2, 3))):
         choose.choice(STORIES)(plan, choose.uniform(0.0, 0.9 * span_s))
     return plan.words
