@@ -47,6 +47,7 @@ soak: build
 	    $(PYTHON) tests/recovery/random_kills.py --build $(BUILD) --cases 200 --lose-nodes --protocol $$protocol $$more || exit 1; \
 	  done; \
 	done
+	@$(PYTHON) tests/recovery/level_kills.py --build $(BUILD) --cases 2880 --log docs/soak.log
 	@$(PYTHON) tests/recovery/soak_no_alarm.py --build $(BUILD) --seconds 600 --log docs/soak.log
 
 install: build

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "recorder/looks.hpp"
+#include "recorder/names.hpp"
 #include "recorder/process.hpp"
 #include "recorder/random.hpp"
 
@@ -23,44 +25,17 @@ int (*next_mkdir)(const char*, mode_t);
 int (*next_rmdir)(const char*);
 int (*next_rename)(const char*, const char*);
 
-// What this incarnation has done to the file of a name: how often each step, and whether all it contains is this incarnation's.
-struct Name {
-  std::uint64_t hash = 0;  // 0: free
-  std::uint16_t steps[8] = {};
-  bool made_here = false;
-};
-constexpr std::size_t names_max = 1 << 14;
-Name names[names_max];
-
-std::uint64_t hash_of(const char* path, std::uint64_t hash = 14695981039346656037u) {
-  for (; *path; ++path) hash = (hash ^ static_cast<unsigned char>(*path)) * 1099511628211u;
-  return hash == 0 ? 1 : hash;
-}
-
-// Null: there are too many.
-Name* name_of(std::uint64_t hash) {
-  for (std::size_t i = 0; i < 64; ++i) {
-    Name& name = names[(hash + i) % names_max];
-    if (name.hash == 0) name.hash = hash;
-    if (name.hash == hash) return &name;
-  }
-  return nullptr;
-}
-
 unsigned next_occurrence(Name& name, FileStep step) { return name.steps[static_cast<unsigned>(step)]++; }
 
 // Not files whose contents are the system's.
 bool is_ordinary(const char* path) {
-  for (const char* special : {"/proc/", "/sys/", "/dev/"}) {
-    if (strncmp(path, special, strlen(special)) == 0) return false;
-  }
   struct stat status;
-  return ::stat(path, &status) != 0 || S_ISREG(status.st_mode);
+  return !is_of_system(path) && (system_status(AT_FDCWD, path, &status, 0) != 0 || S_ISREG(status.st_mode));
 }
 
 FileState state_of(const char* path) {
   struct stat status;
-  if (::stat(path, &status) != 0) return {};
+  if (system_status(AT_FDCWD, path, &status, 0) != 0) return {};
   return {status.st_size, status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec};
 }
 

@@ -15,6 +15,12 @@ bool is_coarse(std::uint32_t clock) { return clock == CLOCK_REALTIME_COARSE || c
 bool is_cpu_time(std::uint32_t clock) { return clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID; }
 std::uint64_t step_of(std::uint32_t clock) { return is_coarse(clock) ? 0 : 1; }
 
+bool is_look(std::uint32_t count) {
+  const auto step = static_cast<FileStep>(count & (core::vprotocol::file_found - 1));
+  return step >= FileStep::looked && step <= FileStep::asked;
+}
+bool is_found(std::uint32_t count) { return (count & core::vprotocol::file_found) != 0; }
+
 }  // namespace
 
 void Recording::load(const std::byte* past, std::size_t bytes, std::uint64_t clock_reads) {
@@ -23,6 +29,9 @@ void Recording::load(const std::byte* past, std::size_t bytes, std::uint64_t clo
   clocks_.at = others_.at = past;
   past_reads_ = clock_reads;
   clocks_over_ = false;
+  next_look_ = past;
+  EventHead head;
+  for (const std::byte* at = past; file_at(at, head); at += core::vprotocol::encoded_bytes(head)) looks_left_ += is_look(head.count);
 }
 
 // The next event of its half of the past is at hand.
@@ -115,19 +124,71 @@ bool Recording::replay_value(Call call, std::uint64_t& value) {
   return true;
 }
 
+// Null: no whole event of a file is there. What follows its head, else.
+const std::byte* Recording::file_at(const std::byte* at, EventHead& head) const {
+  if (!at || static_cast<std::size_t>(end_ - at) < sizeof head) return nullptr;
+  memcpy(&head, at, sizeof head);
+  const bool whole = core::vprotocol::encoded_bytes(head) <= static_cast<std::uint64_t>(end_ - at);
+  return head.kind == EventKind::file && whole ? at + sizeof head : nullptr;
+}
+
 bool Recording::replay_file(FileStep step, std::uint64_t name, unsigned occurrence, FileState& state) const {
   EventHead head;
-  for (const std::byte* at = begin_; at && static_cast<std::size_t>(end_ - at) >= sizeof head + sizeof state;) {
-    memcpy(&head, at, sizeof head);
-    const std::uint64_t bytes = core::vprotocol::encoded_bytes(head);
-    if (head.kind != EventKind::file || bytes > static_cast<std::uint64_t>(end_ - at)) return false;
-    if (head.key == name && head.count == static_cast<std::uint32_t>(step) && occurrence-- == 0) {
-      memcpy(&state, at + sizeof head, sizeof state);
-      return true;
-    }
-    at += bytes;
+  const std::byte* at = begin_;
+  for (const std::byte* body; (body = file_at(at, head)); at += core::vprotocol::encoded_bytes(head)) {
+    if (head.key != name || head.count != static_cast<std::uint32_t>(step) || occurrence-- != 0) continue;
+    memcpy(&state, body, sizeof state);
+    return true;
   }
   return false;
+}
+
+// From where the last one was found on, and then from the beginning.
+const std::byte* Recording::find_look(FileLook look) {
+  if (looks_left_ == 0) return nullptr;
+  const std::uint32_t wanted = static_cast<std::uint32_t>(look.step) | look.number << look_shift;
+  const std::byte* const middle = next_look_;
+  EventHead head;
+  for (const std::byte *begin : {middle, begin_}) {
+    for (const std::byte *at = begin, *body; (body = file_at(at, head)); at += core::vprotocol::encoded_bytes(head)) {
+      if (begin != middle && at == middle) return nullptr;
+      if (head.key != look.name || (head.count & ~core::vprotocol::file_found) != wanted) continue;
+      next_look_ = at + core::vprotocol::encoded_bytes(head);
+      --looks_left_;
+      return body;
+    }
+  }
+  return nullptr;
+}
+
+bool Recording::replay_look(FileLook look, std::int64_t how, std::int64_t& error, FileStatus* status) {
+  const std::byte* body = find_look(look);
+  if (!body) return false;
+  EventHead head;
+  memcpy(&head, body - sizeof head, sizeof head);
+  if (is_found(head.count)) {
+    if (!status) owner_.diverged("the record of the run before is damaged");
+    error = 0;
+    memcpy(status, body, sizeof *status);
+    return true;
+  }
+  FileState said;
+  memcpy(&said, body, sizeof said);
+  if (said.changed_ns != how || (said.bytes == 0 && status)) owner_.diverged("another question is asked about a file");
+  error = said.bytes;
+  return true;
+}
+
+void Recording::record_look(FileLook look, std::int64_t how, std::int64_t error, const FileStatus* status) {
+#ifndef HOLDFAST_MUTATE_DROP_LOOK
+  const std::uint32_t value = static_cast<std::uint32_t>(look.step) | look.number << look_shift;
+  if (error != 0 || !status) return record_file(static_cast<FileStep>(value), look.name, {error, how});
+  struct {
+    EventHead head;
+    FileStatus status;
+  } event{{EventKind::file, value | core::vprotocol::file_found, look.name}, *status};
+  owner_.append(&event, sizeof event);
+#endif
 }
 
 void Recording::record_file(FileStep step, std::uint64_t name, FileState state) {

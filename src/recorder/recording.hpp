@@ -21,11 +21,34 @@ inline constexpr std::uint32_t clock_shift = 28, clock_marker = 15;  // a marker
 inline constexpr std::uint32_t reads_mask = (1u << clock_shift) - 1;
 
 // What is done to a file: begun before it is done, failed once it is known not to have been.
-enum class FileStep : std::uint32_t { used = 1, made, removed, renamed, directory_made, directory_removed, failed = 64 };
+enum class FileStep : std::uint32_t {
+  used = 1, made, removed, renamed, directory_made, directory_removed,
+  looked, looked_at_link, asked,  // stat, lstat, access
+  failed = 64
+};
 struct FileState {
   std::int64_t bytes = -1;  // -1: it is not there
   std::int64_t changed_ns = 0;
 };
+
+// What stat says.
+struct FileStatus {
+  std::uint64_t device = 0, inode = 0;
+  std::uint32_t mode = 0, links = 0, owner = 0, group = 0;
+  std::uint64_t special_device = 0;
+  std::int64_t bytes = 0, block_bytes = 0, blocks = 0;
+  std::int64_t accessed_ns = 0, modified_ns = 0, changed_ns = 0;
+  std::uint64_t zero = 0;
+};
+static_assert(sizeof(FileStatus) == core::vprotocol::file_status_bytes);
+
+// One of the program's looks at the files of a name.
+struct FileLook {
+  FileStep step;
+  std::uint64_t name;
+  std::uint32_t number;  // from 0, of this step and name
+};
+inline constexpr std::uint32_t look_shift = 8, looks_max = (1u << 24) - 1;
 
 class Recording {
  public:
@@ -54,6 +77,10 @@ class Recording {
   bool replay_file(FileStep step, std::uint64_t name, unsigned occurrence, FileState& state) const;
   void record_file(FileStep step, std::uint64_t name, FileState state);
 
+  // What this look said: an error number, 0 when it succeeded, and with a `status` then what it was. `how`: what else the program said.
+  bool replay_look(FileLook look, std::int64_t how, std::int64_t& error, FileStatus* status);
+  void record_look(FileLook look, std::int64_t how, std::int64_t error, const FileStatus* status);
+
  private:
   struct Cursor {
     const std::byte* at = nullptr;
@@ -63,9 +90,13 @@ class Recording {
   bool replay_recorded_clock(std::uint32_t clock, std::uint64_t& ns);
   std::uint64_t next_unlogged(std::uint32_t clock);
   bool look(Cursor& cursor, bool clocks);
+  const std::byte* find_look(FileLook look);
+  const std::byte* file_at(const std::byte* at, EventHead& head) const;
 
   Owner owner_;
   const std::byte *begin_ = nullptr, *end_ = nullptr;  // the past
+  const std::byte* next_look_ = nullptr;  // where the one after the last that was found may be: they mostly come in their order
+  std::uint64_t looks_left_ = 0;          // of the past
   Cursor clocks_, others_;
   bool clocks_over_ = true;
   std::uint32_t unlogged_left_ = 0;  // reads before the event at hand

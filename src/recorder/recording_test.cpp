@@ -1,5 +1,6 @@
 #include "recorder/recording.hpp"
 
+#include <errno.h>
 #include <gtest/gtest.h>
 #include <time.h>
 
@@ -143,6 +144,39 @@ TEST_F(Rank, StepsWithFilesAreFoundByName) {
   EXPECT_FALSE(second.replay_file(FileStep::used, 5, 2, state));
   EXPECT_FALSE(second.replay_file(FileStep::removed, 6, 0, state));
   EXPECT_TRUE(second.replay_file(FileStep::removed, 5, 0, state));
+}
+
+TEST_F(Rank, LooksAtFilesAreFoundByNameAndNumber) {
+  Past past;
+  Recording first = next(past);
+  const FileStatus status{.inode = 9, .mode = 0100600, .bytes = 1000};
+  first.record_look({FileStep::looked, 5, 0}, 0, ENOENT, &status);
+  first.record_file(FileStep::used, 5, {100, 1});
+  first.record_look({FileStep::looked, 6, 0}, 0, 0, &status);
+  first.record_look({FileStep::looked, 5, 1}, 0, 0, &status);
+  first.record_look({FileStep::looked_at_link, 5, 0}, 0, EACCES, nullptr);
+  first.record_look({FileStep::asked, 5, 0}, 4, 0, nullptr);
+  EXPECT_EQ(written.size(), 4 * 32u + 2 * 112u);
+  end(past, first);
+  Recording second = next(past);
+  std::int64_t error = 0;
+  FileStatus said;
+  FileState state;
+  ASSERT_TRUE(second.replay_look({FileStep::looked, 5, 1}, 0, error, &said)) << "out of their order";
+  EXPECT_EQ(error, 0);
+  EXPECT_EQ(said.bytes, 1000);
+  EXPECT_EQ(said.inode, 9u);
+  ASSERT_TRUE(second.replay_look({FileStep::looked, 5, 0}, 0, error, &said));
+  EXPECT_EQ(error, ENOENT);
+  ASSERT_TRUE(second.replay_look({FileStep::looked_at_link, 5, 0}, 0, error, &said));
+  EXPECT_EQ(error, EACCES);
+  EXPECT_FALSE(second.replay_look({FileStep::looked, 5, 2}, 0, error, &said));
+  ASSERT_TRUE(second.replay_look({FileStep::asked, 5, 0}, 4, error, nullptr));
+  EXPECT_EQ(error, 0);
+  ASSERT_TRUE(second.replay_look({FileStep::looked, 6, 0}, 0, error, &said));
+  EXPECT_FALSE(second.replay_look({FileStep::looked, 6, 1}, 0, error, &said)) << "all have been made again";
+  EXPECT_TRUE(second.replay_file(FileStep::used, 5, 0, state));
+  EXPECT_THROW({ Recording r = next(past); r.replay_look({FileStep::asked, 5, 0}, 2, error, nullptr); }, std::runtime_error);
 }
 
 TEST_F(Rank, OtherCallsThanBeforeAreSeen) {

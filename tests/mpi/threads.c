@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "../program_parts.h"
 
 enum { ROUNDS = 30 };
 
@@ -79,7 +80,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && strcmp(argv[1], "both") == 0) both_at_once();
   asking = argc > 1 && strcmp(argv[1], "queries") == 0;
   const char* file = argc > 2 ? argv[2] : NULL;
-  const int early = file && access(file, F_OK) == 0;
+  const int early = file && is_there(file);
   if (file && !early) fclose(fopen(file, "w"));
   for (int round = 100; round < 120 && !early; ++round) pass_messages(round);
   pthread_create(&thread, NULL, second, NULL);

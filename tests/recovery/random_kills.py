@@ -293,4 +293,5 @@ def main():
     sys.exit(Suite(options).run())
 
 
-main()
+if __name__ == "__main__":
+    main()

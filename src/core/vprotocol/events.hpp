@@ -20,7 +20,7 @@ enum class EventKind : std::uint32_t {
   clock,       // key: ns; value: clock << clock_shift | reads before it that have no event
   libc_value,  // key: what a call returned; value: the call (recorder/recording.hpp)
   libc_bytes,  // key: the call; value: number of bytes, which follow
-  file,        // key: of its name; value: what is done to it. Its size and the time of its last change follow (docs/recorder.md)
+  file,        // key: of its name; value: what is done to it. What it was follows (docs/recorder.md)
   dependency,  // no event: under optimist, on what else the state behind it depends. value: rank; key: term << 48 | position
 };
 
@@ -34,12 +34,13 @@ struct EventHead {
 static_assert(sizeof(EventHead) == 16);
 
 inline constexpr std::uint32_t delivery_indices_max = 1u << 28;
+inline constexpr std::uint32_t file_found = 128, file_status_bytes = 96;  // a file event whose value has this bit is followed by so much
 
 constexpr std::uint64_t encoded_bytes(const EventHead& head) {
   std::uint64_t more = 0;
   if (head.kind == EventKind::delivery) more = std::uint64_t{head.count} * 4;
   if (head.kind == EventKind::libc_bytes) more = head.count;
-  if (head.kind == EventKind::file) more = 16;
+  if (head.kind == EventKind::file) more = (head.count & file_found) != 0 ? file_status_bytes : 16;
   return sizeof(EventHead) + (more + 15) / 16 * 16;
 }
 

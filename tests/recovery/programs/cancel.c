@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "program_parts.h"
+
 enum { many = 20000, bytes = 64, tag_many = 4, tag_synchronous = 5, tag_done = 7, patience_s = 30 };
 
 static void receiver(const char* mark) {
@@ -14,7 +16,7 @@ static void receiver(const char* mark) {
   MPI_Request request;
   MPI_Irecv(synchronous, bytes, MPI_CHAR, 1, tag_synchronous, MPI_COMM_WORLD, &request);
   MPI_Recv(&done, 1, MPI_CHAR, 0, tag_done, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  if (access(mark, F_OK) != 0) {
+  if (!is_there(mark)) {
     close(open(mark, O_CREAT | O_WRONLY, 0600));
     sleep(patience_s);
   }

@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
   count = atoi(argv[3]);
   bytes = atoi(argv[4]);
   at = atoi(argv[5]);
-  const int again = access(mark, F_OK) == 0;
+  const int again = is_there(mark);
   MPI_Init(&argc, &argv);
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

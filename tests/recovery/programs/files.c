@@ -1,5 +1,6 @@
-/* files DIRECTORY [append]: each rank makes a directory, writes, renames, removes and reads files in it, and tells the others what it read; with
-   `append` it adds to a file that was there before, which cannot be done twice. */
+/* files DIRECTORY [append]: each rank makes a directory, writes, renames, removes, reads and looks at files in it, and tells the others what it
+   read and saw; with `append` it adds to a file that was there before, which cannot be done twice. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
@@ -30,6 +31,37 @@ static int read_sum(const char* path) {
   return sum;
 }
 
+int __xstat(int version, const char* path, struct stat* status); /* stat of programs that are older than glibc 2.33 */
+
+static int digest_of_status(const struct stat* status) {
+  return (int)((status->st_mtim.tv_nsec ^ status->st_ctim.tv_sec ^ (long)status->st_mode) & 0xffff) + (int)status->st_size;
+}
+
+/* The ways to look at a file agree about its being there. What they say of it in the end. */
+static int look_at(const char* path, int there) {
+  struct stat status, link, at, old;
+  struct statx more;
+  const int expected = there ? 0 : -1;
+  if (access(path, F_OK) != expected || faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != expected || euidaccess(path, R_OK) != expected ||
+      stat(path, &status) != expected || lstat(path, &link) != expected || fstatat(AT_FDCWD, path, &at, 0) != expected ||
+      __xstat(1, path, &old) != expected || statx(AT_FDCWD, path, 0, STATX_BASIC_STATS, &more) != expected) {
+    fprintf(stderr, "%s should %sbe there: ", path, there ? "" : "not ");
+    fail("a look at it");
+  }
+  if (!there) return errno == ENOENT ? 0 : (fail(path), 0);
+  const int seen = digest_of_status(&status);
+  if (seen != digest_of_status(&link) || seen != digest_of_status(&at) || seen != digest_of_status(&old) || (long)more.stx_size != status.st_size ||
+      more.stx_ino != status.st_ino || more.stx_mtime.tv_nsec != status.st_mtim.tv_nsec) {
+    fail("looks that differ");
+  }
+  struct stat opened;
+  const int fd = open(path, O_RDONLY | (S_ISDIR(status.st_mode) ? O_DIRECTORY : 0));
+  if (fd < 0 || fstat(fd, &opened) != 0) fail(path);
+  if (opened.st_ino != link.st_ino || opened.st_dev != link.st_dev) fail("another file than was opened");
+  close(fd);
+  return seen;
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank;
@@ -44,7 +76,7 @@ int main(int argc, char** argv) {
   if (mkdir(base, 0700) != 0) fail(base);
   const int adds = argc > 2 && strcmp(argv[2], "append") == 0;
   for (int round = 0; round < 40; ++round) {
-    int sum;
+    int sum, seen = look_at(state, round > 0) + look_at(log, round > 0) + look_at(lock, 0);
     const int before = read_sum(state); /* not there in the first round, then of the round before */
     if (before != (round == 0 ? -1 : round - 1)) fail("the state of the round before");
     write_file(a, "w", round);
@@ -53,7 +85,8 @@ int main(int argc, char** argv) {
     int fd = open(lock, O_CREAT | O_EXCL | O_WRONLY, 0600);
     if (fd < 0) fail(lock);
     close(fd);
-    sum = read_sum(b) + read_sum(log) * 10 + before;
+    seen += look_at(lock, 1) + look_at(a, 0) + look_at(b, 1) + look_at(base, 1);
+    sum = read_sum(b) + read_sum(log) * 10 + before + seen;
     if (unlink(lock) != 0) fail("unlink");
     if (rmdir(lock) == 0 || errno != ENOENT) fail("rmdir of what is not there");
     write_file(state, "w", round);

@@ -1,0 +1,174 @@
+"""Every protocol at every level of event logging, with event loggers and copies, and what may happen at each: level_stories.py.
+Programs whose output does not depend on chance must print what the undisturbed run prints; those that are steered by the order of
+messages check themselves.
+
+    level_kills.py --build build [--cases 162] [--seed S] [--only I] [--minutes M] [--timeout 60] [--programs orders,...] [--log FILE]
+
+162 cases are all stories at all levels once. The seed is fresh and printed; with --seed the same cases are drawn again, with --only
+I case I alone. Exit code 1 when a case failed; the command that repeats it is printed.
+"""
+
+import argparse
+import collections
+import os
+import random
+import secrets
+import sys
+import time
+from pathlib import Path
+
+import jobs
+import random_kills
+from level_stories import WAYS, draw, injections
+from node_mutations import order_told
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+
+def steered(build):
+    """Programs whose output differs from run to run: name -> (words, what is wrong with an output or None)."""
+    def agree(out):
+        return None if out.startswith(b"streams agree, final state ") and out.count(b"\n") == 1 else f"stdout is {out[:200]!r}"
+    return {"orders": ([build / "bin/recovery_orders", 300, 1000], order_told),
+            "order_steered": ([build / "bin/tests/mpi_order_steered", 6000], agree)}
+
+
+class Suite:
+    def __init__(self, options):
+        self.options = options
+        self.build = Path(options.build).resolve()
+        self.steered = steered(self.build)
+        self.fixed = {times: random_kills.programs(self.build, times) for times in (1, 2)}
+        self.names = sorted([*self.steered, *self.fixed[1]])
+        if options.programs:
+            self.names = sorted(set(options.programs.split(",")))
+        self.references, self.failures = {}, []
+        self.counts = collections.defaultdict(collections.Counter)  # way -> what -> how many
+
+    def words(self, case):
+        """Of the program; at the levels at which messages wait for a disk a run takes several times as long anyway."""
+        if case.program in self.steered:
+            return self.steered[case.program][0]
+        return self.fixed[1 if self.waits_for_disk(case.way) else 2][case.program]
+
+    @staticmethod
+    def waits_for_disk(way):
+        return way.protocol == "pessimist" and "disk" in way.level
+
+    def run(self, case, inject=(), undisturbed_s=0.0):
+        way = case.way
+        options = ["--protocol", way.protocol, "--large-messages", case.large, "--eager-limit", case.eager]
+        options += ["--log-level", way.level, "--spares", str(case.spares), "--fan-out", str(case.fan_out)] if case.nodes > 1 else []
+        options += ["--event-loggers", str(way.loggers)] if way.loggers else []
+        options += ["--event-copies", str(way.copies)] if way.copies > 1 else []
+        return jobs.run(self.build, case.ranks, self.words(case), nodes=case.nodes, inject=inject, options=options,
+                        timeout_s=max(self.options.timeout, 20 * undisturbed_s))
+
+    def reference(self, case):
+        """An undisturbed run of the same program, ranks and nodes: (Outcome, what is wrong with it)."""
+        way = case.way
+        key = (case.program, case.ranks, case.nodes, way.protocol, way.level)
+        if case.program in self.steered:  # only its time is of interest
+            key = (case.program, case.ranks, case.nodes, self.waits_for_disk(way))
+        if key not in self.references:
+            outcome = self.run(case)
+            self.references[key] = (outcome, self.wrong(case, outcome, outcome.stdout))
+        return self.references[key]
+
+    def wrong(self, case, outcome, expected):
+        if case.program not in self.steered or outcome.exit_code != 0:
+            return jobs.complaint(outcome, expected)
+        return self.steered[case.program][1](outcome.stdout)
+
+    def run_case(self, number):
+        choose = random.Random(f"{self.options.seed}/{number}")
+        case = draw(number, choose, self.names)
+        reference, problem = self.reference(case)
+        if problem:
+            return self.failed(case, reference, "undisturbed run: " + problem)
+        inject = injections(case, max(0.05, reference.seconds - 0.1), choose)
+        outcome = self.run(case, inject, reference.seconds)
+        count = self.counts[case.way]
+        count["cases"] += 1
+        count["asked"] += sum(words.startswith("kill:") and "point=" not in words for words in inject)
+        count["kills"] += outcome.kills
+        count["lost"] += outcome.stderr.count(" is lost: ")
+        count["rolled back"] += len(outcome.report.get("rolled_back", []))
+        problem = self.wrong(case, outcome, reference.stdout)
+        if problem:
+            count["failed"] += 1
+            self.failed(case, outcome, problem)
+
+    def failed(self, case, outcome, problem):
+        way = case.way
+        self.say(f"FAILED case {case.number}: {case.program}, {way.protocol}, {way.level}, {way.loggers} event loggers, "
+                 f"{way.copies} copies, {case.story}: {problem}")
+        programs = f" --programs {self.options.programs}" if self.options.programs else ""
+        self.say(f"  repeat:  {sys.executable} {os.path.relpath(__file__)} --build {self.options.build} "
+                 f"--seed {self.options.seed}{programs} --only {case.number}")
+        self.say(f"  the job: {outcome.shell_line()}")
+        for line in outcome.stderr.strip().splitlines()[-16:]:
+            self.say(f"  | {line[:300]}")
+        self.failures.append(case)
+
+    def say(self, text):
+        print(text, flush=True)
+        if self.options.log:
+            with open(self.options.log, "a") as log:
+                log.write(text.replace(str(ROOT) + "/", "") + "\n")
+
+    def summary(self, seconds):
+        total = collections.Counter()
+        for way in WAYS:
+            if way in self.counts:
+                total.update(self.counts[way])
+                self.say(f"  {way.protocol:9s} {way.level:12s} loggers {way.loggers} copies {way.copies}: {said(self.counts[way])}")
+        self.say(f"seed {self.options.seed}, {seconds:.0f} s: {said(total)}")
+        return total
+
+    def go(self):
+        self.say(f"levels: seed {self.options.seed}, {self.options.cases} cases, commit {jobs.commit(ROOT)}, "
+                 f"programs {', '.join(self.names)}")
+        started = last = time.monotonic()
+        for number in range(self.options.cases) if self.options.only is None else [self.options.only]:
+            self.run_case(number)
+            now = time.monotonic()
+            if now - last > 60:
+                last = now
+                self.say(f"  case {number}, {len(self.failures)} failed, {now - started:.0f} s")
+            if len(self.failures) >= self.options.failures_max or self.options.minutes and now - started > 60 * self.options.minutes:
+                self.say(f"  stopped after case {number}")
+                break
+        total = self.summary(time.monotonic() - started)
+        # Kills that come too late test nothing: most must have met a running rank.
+        if total["asked"] >= 20 and total["kills"] < 0.5 * total["asked"]:
+            self.say("FAILED: too few kills were carried out for this to be a test")
+            return 1
+        return 1 if self.failures else 0
+
+
+def said(count):
+    return (f"{count['cases']} cases, {count['kills']} of {count['asked']} kills, {count['lost']} nodes lost, "
+            f"{count['rolled back']} ranks rolled back, {count['failed']} failed")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=str(ROOT / "build"))
+    parser.add_argument("--cases", type=int, default=162)
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--programs", default=None, help="these alone, separated by commas")
+    parser.add_argument("--only", type=int, default=None)
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one job, or 20 times what it takes undisturbed")
+    parser.add_argument("--minutes", type=float, default=0.0, help="stop after so long (0: never)")
+    parser.add_argument("--failures-max", type=int, default=5, help="stop after so many failed cases")
+    parser.add_argument("--log", default=None)
+    options = parser.parse_args()
+    if options.seed is None:
+        options.seed = secrets.randbelow(1 << 31)
+    sys.exit(Suite(options).go())
+
+
+if __name__ == "__main__":
+    main()
