@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstring>
 
-#include "core/vprotocol/events.hpp"
 #include "sim/job/random.hpp"
 
 namespace hf::sim::job {
@@ -123,31 +122,18 @@ void Checker::on_time(Life& life, double time) {
 
 // ---- below
 
-void Checker::on_stable(Rank rank, Bytes events, TestClock last_failed) {
-  using core::vprotocol::EventHead;
-  using core::vprotocol::EventKind;
-  RankState& state = of(rank);
-  state.last_test = std::max(state.last_test, last_failed.value);
-  for (EventHead head; events.size() >= sizeof(head);) {
-    std::memcpy(&head, events.data(), sizeof(head));
-    const std::uint64_t bytes = core::vprotocol::encoded_bytes(head);
-    if (bytes > events.size()) break;
-    if (head.kind == EventKind::match) state.matches.insert(head.key);
-    if (head.kind == EventKind::delivery) {
-      state.deliveries.insert(head.key);
-      state.last_test = std::max(state.last_test, head.key);
-    }
-    if (head.kind == EventKind::time) state.times.insert(head.key);
-    events = events.subspan(bytes);
-  }
+void Checker::on_stored(Rank rank, int place, Term term, std::uint64_t end, Bytes events, TestClock last_failed) {
+  if (optimistic_) lineage_.on_stable(rank, term, of(rank).stored.on_extent(place, term, end));
+  else of(rank).stored.on_stored(place, events, last_failed);
 }
 
 bool Checker::is_stable(const RankState& state, const Life::Determinant& determinant) const {
+  using Kind = StoredEvents::Kind;
   switch (determinant.kind) {
-    case Life::Determinant::match: return state.matches.contains(determinant.key);
-    case Life::Determinant::delivery: return state.deliveries.contains(determinant.key);
-    case Life::Determinant::failed: return determinant.key <= state.last_test;
-    case Life::Determinant::time: return state.times.contains(determinant.key);
+    case Life::Determinant::match: return state.stored.has(Kind::match, determinant.key);
+    case Life::Determinant::delivery: return state.stored.has(Kind::delivery, determinant.key);
+    case Life::Determinant::failed: return state.stored.has_failed(determinant.key);
+    case Life::Determinant::time: return state.stored.has(Kind::time, determinant.key);
   }
   return false;
 }

@@ -14,6 +14,7 @@
 #include "base/bytes.hpp"
 #include "sim/job/frame.hpp"
 #include "sim/job/lineage.hpp"
+#include "sim/job/stored.hpp"
 
 namespace hf::sim::job {
 
@@ -86,8 +87,10 @@ class Checker {
     SnapshotId state = 0;
   };
   void on_output(Rank rank, Incarnation incarnation, const Output& output);
-  // Events of a rank are where they survive what the level promises.
-  void on_stable(Rank rank, Bytes events, TestClock last_failed);
+  // Events of a rank have come to a place (StoredEvents): these, of the stream as it is under this term, up to `end`.
+  void on_stored(Rank rank, int place, Term term, std::uint64_t end, Bytes events, TestClock last_failed);
+  // Where they must be from now on before they are stable.
+  void on_wanted(Rank rank, const StoredEvents::Wanted& wanted) { of(rank).stored.want(wanted); }
 
   // ---- under optimist
   Lineage& lineage() { return lineage_; }
@@ -109,9 +112,7 @@ class Checker {
     Life* final = nullptr;                // the one that finished last
     std::vector<std::uint64_t> shown;     // observations on which something that left depends
     std::vector<std::uint64_t> on_node;   // observations that the memory of the rank's node keeps
-    std::set<std::uint64_t> matches, deliveries;  // stable
-    std::set<std::uint64_t> times;
-    std::uint64_t last_test = 0;
+    StoredEvents stored;
     std::vector<std::uint64_t> outputs;
   };
   RankState& of(Rank rank) { return ranks_[static_cast<std::size_t>(rank.value)]; }

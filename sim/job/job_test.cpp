@@ -24,8 +24,8 @@ void good(JobOptions options, std::uint64_t seeds, const std::string& arguments)
 
 TEST(SimulatedJob, LevelProcess) {
   JobOptions options;
-  options.node_level = false;
-  good(options, 400, "--level process");
+  options.level = Level::process;
+  good(options, 400, "--log-level process");
 }
 
 TEST(SimulatedJob, LevelNode) { good({}, 600, ""); }
