@@ -127,6 +127,12 @@ void Checker::on_stored(Rank rank, int place, Term term, std::uint64_t end, Byte
   else of(rank).stored.on_stored(place, events, last_failed);
 }
 
+void Checker::on_wanted(Rank rank, const StoredEvents::Wanted& wanted) {
+  StoredEvents& stored = of(rank).stored;
+  stored.want(wanted);
+  if (optimistic_) lineage_.on_stable(rank, stored.term(), stored.stable_end());
+}
+
 bool Checker::is_stable(const RankState& state, const Life::Determinant& determinant) const {
   using Kind = StoredEvents::Kind;
   switch (determinant.kind) {

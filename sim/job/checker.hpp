@@ -90,7 +90,7 @@ class Checker {
   // Events of a rank have come to a place (StoredEvents): these, of the stream as it is under this term, up to `end`.
   void on_stored(Rank rank, int place, Term term, std::uint64_t end, Bytes events, TestClock last_failed);
   // Where they must be from now on before they are stable.
-  void on_wanted(Rank rank, const StoredEvents::Wanted& wanted) { of(rank).stored.want(wanted); }
+  void on_wanted(Rank rank, const StoredEvents::Wanted& wanted);
 
   // ---- under optimist
   Lineage& lineage() { return lineage_; }

@@ -1,5 +1,6 @@
 #include "sim/job/event_files.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/job/node.hpp"
@@ -130,9 +131,12 @@ void EventFiles::sync() {
   for (const Request& request : std::exchange(writing_, {})) {
     const FileRecord& record = request.record;
     const Hosting hosting{record.rank, record.term};
-    if (record.kind == FileRecord::Kind::cut || !directory.over(std::span(&hosting, 1)).empty()) continue;
-    world_.checker().on_stored(record.rank, stored_on_disk, record.term, record.position + request.bytes.size(), request.bytes,
-                               record.last_failed);
+    Synced& synced = synced_[record.rank];
+    if (record.term < synced.term || !directory.over(std::span(&hosting, 1)).empty()) continue;
+    const bool is_cut = record.kind == FileRecord::Kind::cut;
+    if (record.term > synced.term) synced = {record.term, is_cut ? std::min(synced.end, record.position) : 0};
+    if (!request.bytes.empty()) synced.end = record.position + request.bytes.size();
+    world_.checker().on_stored(record.rank, stored_on_disk, record.term, synced.end, request.bytes, record.last_failed);
   }
 }
 

@@ -68,6 +68,11 @@ class EventFiles {
   core::event_logger::Sender sender_{4 << 20};
   core::event_logger::FileWriter writer_;
   std::deque<Request> requests_, writing_;
+  struct Synced {
+    Term term{};
+    std::uint64_t end = 0;
+  };
+  std::map<Rank, Synced> synced_;  // for the checker
   std::deque<Asked> asked_;
   bool busy_ = false, fails_ = false, failed_ = false;
   Instant still_until_{};

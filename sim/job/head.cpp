@@ -36,10 +36,15 @@ Rank Head::any_rank_of(NodeId node) const {
   return ranks.empty() ? Rank(0) : ranks.front();
 }
 
+bool Head::is_unsettled(NodeId node) const {
+  const Agent& a = agents_[static_cast<std::size_t>(node.value)];
+  const bool held = std::ranges::all_of(a.copies, [](const Copy& copy) { return copy.holder.value < 0 || copy.held; });
+  return world_.options().on_nodes() && !held && !ranks_at(node).empty();
+}
+
 bool Head::settled() const {
   for (std::size_t i = 0; i < agents_.size(); ++i) {
-    const bool held = std::ranges::all_of(agents_[i].copies, [](const Copy& copy) { return copy.holder.value < 0 || copy.held; });
-    if (world_.options().on_nodes() && !agents_[i].lost && !held && !ranks_at(NodeId(static_cast<int>(i))).empty()) return false;
+    if (!agents_[i].lost && is_unsettled(NodeId(static_cast<int>(i)))) return false;
   }
   return std::ranges::none_of(hosting_, [](const Hosting& h) { return h.moving || h.rolling; });
 }
@@ -217,6 +222,7 @@ Generation Head::held_generation(const Agent& a) const {
 void Head::lose(NodeId node) {
   Agent& gone = agent(node);
   if (std::exchange(gone.lost, true)) return;
+  if (is_unsettled(node)) world_.on_taker_lost();
   lose_places(node);
   for (std::size_t i = 0; i < agents_.size(); ++i) {
     if (agents_[i].lost) continue;

@@ -45,6 +45,7 @@ class Head {
   bool lost(NodeId node) const { return agents_[static_cast<std::size_t>(node.value)].lost; }
   // Every agent's determinants are where they survive its loss, and no rank is on its way.
   bool settled() const;
+  bool is_unsettled(NodeId node) const;
   NodeId holder_of(NodeId node, std::uint64_t choice = 0) const;  // any of them; -1: none
   Rank any_rank_of(NodeId node) const;  // rank 0, if it has none
   NodeId host_of(Rank rank) const { return hosting_[static_cast<std::size_t>(rank.value)].node; }

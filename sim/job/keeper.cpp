@@ -101,7 +101,7 @@ bool Node::alone() const {
 
 StoredEvents::Wanted Node::wanted() const {
   if (!world_.options().on_nodes()) return {0, files_ != nullptr};
-  const auto lacking = std::ranges::count_if(copies_, [](const Copy& copy) { return copy.has_holder && copy.holder.value < 0; });
+  const auto lacking = std::ranges::count_if(copies_, &Copy::lacks);
   return {static_cast<int>(std::ssize(copies_) - lacking), files_ != nullptr};
 }
 
@@ -115,8 +115,9 @@ void Node::set_holder(std::size_t number, NodeId holder, Generation generation) 
   copy.generation = generation;
   copy.has_holder = true;
   disconnect(number);  // what an old connection still brings counts no more
-  for (auto& [rank, host] : hosts_) world_.checker().on_wanted(rank, wanted());
   if (holder.value >= 0) return connect(number);
+  copy.lacks = true;
+  for (auto& [rank, host] : hosts_) world_.checker().on_wanted(rank, wanted());
   sent_.on_no_holder(static_cast<int>(number));
   for (auto& [rank, host] : hosts_) tell(rank);
 }
@@ -131,6 +132,8 @@ void Node::connect(std::size_t number) {
     Copy& copy = copies_[number];
     if (visit != copy.visit || copy.holder.value < 0 || world_.node(copy.holder).dead()) return;
     copy.visit_last = 0;
+    copy.lacks = false;
+    for (auto& [rank, host] : hosts_) world_.checker().on_wanted(rank, wanted());
     sent_.on_connected(static_cast<int>(number), copy.generation);
     pump(number);
     if (world_.options().optimistic()) meet(world_.node(copy.holder));

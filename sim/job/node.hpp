@@ -104,6 +104,7 @@ class Node {
     NodeId holder{-1};
     Generation generation{};
     bool has_holder = false;       // it has been told of one, or that there is none
+    bool lacks = false;            // nobody has it: there was no holder, and no connection to one since
     std::uint64_t visit = 0;       // number of the connection to it; changes when it ends
     std::int64_t visit_last = 0;   // arrival of what was sent on it last
   };

@@ -63,7 +63,7 @@ void Process::load_past() {
   if (!world_.options().keeps_events() || optimistic_ || (past_events_ == 0 && past_failed.value == 0)) return;
   protocol_.gate().on_event();
   unstable_.push_back({protocol_.gate().events(), past_events_, past_failed});
-  node_.determined(self_);
+  tell_agent();
 }
 
 void Process::start() {
@@ -298,9 +298,14 @@ bool Process::settle() {
 void Process::await_holder() {
   protocol_.poll_failed();  // the word goes with the events
   look_at_stable();
-  const bool tell = unstable_.empty();
   unstable_.push_back({protocol_.gate().events(), past_events_ + log_.events.size(), protocol_.last_failed()});
-  if (tell) node_.determined(self_);
+  tell_agent();
+}
+
+void Process::tell_agent() {
+  if (asked_ > protocol_.gate().stable() || unstable_.empty()) return;  // on its way
+  asked_ = unstable_.back().events;
+  node_.determined(self_);
 }
 
 void Process::look_at_stable() {
@@ -314,6 +319,7 @@ void Process::look_at_stable() {
     protocol_.gate().on_stable(unstable_.front().events);
     unstable_.pop_front();
   }
+  tell_agent();
   release_held();
 }
 

@@ -221,6 +221,7 @@ class Process {
   void store_failed();
   bool settle();
   void await_holder();
+  void tell_agent();
   void look_at_stable();
   void release_held();
   bool point();  // true: it died here
@@ -308,6 +309,7 @@ class Process {
   std::unordered_map<std::uint64_t, Message*> fetches_;
   std::uint64_t past_events_ = 0;
   std::deque<Unstable> unstable_;
+  std::uint64_t asked_ = 0;  // the agent was told of events up to this one
   std::deque<HeldSend> held_;
   bool restarted_ = false;
   // under optimist: what of the board was looked at, what waits until the vector is stable

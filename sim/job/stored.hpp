@@ -26,6 +26,8 @@ class StoredEvents {
   void on_stored(int place, Bytes events, TestClock last_failed);
   // Under optimist: the stream as it is under that term, up to there. Returns how far it is stable.
   std::uint64_t on_extent(int place, Term term, std::uint64_t end);
+  std::uint64_t stable_end() const { return least(ends_); }
+  Term term() const { return term_; }
 
   enum class Kind : std::uint8_t { match, delivery, time, cancel };
   bool has(Kind kind, std::uint64_t key) const { return stable_.contains({kind, key}); }

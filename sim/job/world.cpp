@@ -156,6 +156,11 @@ void World::on_diverged(Process& process, const char* what) {
   checker_.violation(fmt::format("rank {} ({}): the replay found {}", process.self().value, process.incarnation().value, what));
 }
 
+// What it has taken over need not be at all its holders yet, and the copies of before do not count as all (docs/event-loggers.md, Limits).
+void World::on_taker_lost() {
+  if (losses_ > 1 && (!options_.on_disk() || damaged_)) excused_ = true;
+}
+
 // The head ends the job.
 void World::on_disk_failed(Node& node) {
   excused_ = true;
