@@ -47,7 +47,7 @@ void Node::add_rank(Rank rank, Term term, const Extent& promised) {
 #else
   const Extent told = both ? Extent{} : promised;  // one of both levels may be without it
 #endif
-  world_.checker().on_wanted(rank, wanted());
+  if (world_.head().host_of(rank) == self_) world_.checker().on_wanted(rank, wanted());
   if (!both) world_.checker().on_stored(rank, stored_and_found, term, promised.end, events(rank, 0, promised.end), promised.last_failed);
   if (world_.options().on_nodes()) {
     sent_.add(rank, term, promised, told);
@@ -105,6 +105,13 @@ StoredEvents::Wanted Node::wanted() const {
   return {static_cast<int>(std::ssize(copies_) - lacking), files_ != nullptr};
 }
 
+// For the checker. Of a rank that is hosted elsewhere by now its present host says it.
+void Node::want() {
+  for (const auto& [rank, host] : hosts_) {
+    if (world_.head().host_of(rank) == self_) world_.checker().on_wanted(rank, wanted());
+  }
+}
+
 bool Node::is_held_by(NodeId other) const { return std::ranges::find(copies_, other, &Copy::holder) != copies_.end(); }
 
 NodeId Node::any_holder(std::uint64_t choice) const { return copies_[choice % copies_.size()].holder; }
@@ -117,7 +124,7 @@ void Node::set_holder(std::size_t number, NodeId holder, Generation generation) 
   disconnect(number);  // what an old connection still brings counts no more
   if (holder.value >= 0) return connect(number);
   copy.lacks = true;
-  for (auto& [rank, host] : hosts_) world_.checker().on_wanted(rank, wanted());
+  want();
   sent_.on_no_holder(static_cast<int>(number));
   for (auto& [rank, host] : hosts_) tell(rank);
 }
@@ -133,7 +140,7 @@ void Node::connect(std::size_t number) {
     if (visit != copy.visit || copy.holder.value < 0 || world_.node(copy.holder).dead()) return;
     copy.visit_last = 0;
     copy.lacks = false;
-    for (auto& [rank, host] : hosts_) world_.checker().on_wanted(rank, wanted());
+    want();
     sent_.on_connected(static_cast<int>(number), copy.generation);
     pump(number);
     if (world_.options().optimistic()) meet(world_.node(copy.holder));

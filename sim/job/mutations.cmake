@@ -47,7 +47,8 @@ set(disk ARGS --log-level disk --workload traffic --kinds)
 holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/file_writer.cpp MUTATIONS STABLE_BEFORE_SYNC LOOK_BEFORE_SYNC FENCE_NOT_LOOKED_AT
                        ${disk} node,pause)
 holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/event_file.cpp MUTATIONS NO_CHECKSUM ${disk} disk-damage,node --steps 30)
-holdfast_sim_mutations(2000 SOURCES ${here}/event_files.cpp MUTATIONS READ_BEFORE_FENCE ${disk} pause)
+holdfast_sim_mutations(5000 SOURCES ${here}/event_files.cpp MUTATIONS READ_BEFORE_FENCE
+                       ${disk} related-nodes,pause --ranks 6 --nodes 5 --spares 2 --faults 6)
 holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/copies.cpp MUTATIONS ONE_COPY_SUFFICES
                        ARGS --event-copies 2 --nodes 4 --workload traffic --kinds node)
 holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/sender.cpp MUTATIONS STABLE_IN_ONE_PLACE

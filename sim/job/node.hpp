@@ -116,6 +116,7 @@ class Node {
   std::vector<std::byte> read_events(const Host& host, std::uint64_t begin, std::uint64_t end) const;
   bool alone() const;
   StoredEvents::Wanted wanted() const;
+  void want();
   Extent stable_everywhere(Rank rank) const;
   void add_rank(Rank rank, Term term, const Extent& promised);
   void look(Rank rank);
