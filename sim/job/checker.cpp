@@ -120,6 +120,19 @@ void Checker::on_time(Life& life, double time) {
   observe(life, std::bit_cast<std::uint64_t>(time));
 }
 
+void Checker::on_probed(Life& life, std::uint32_t post, Rank from, MessageTag tag) {
+  const Life::Post& p = life.posts[post];
+  const bool accepted = (p.source == any_rank || p.source == from) && (p.tag == any_tag || p.tag == tag);
+  if (!accepted) violation(fmt::format("{}: probe {} finds a message of rank {} that it does not accept", name_of(life), post, from.value));
+  if (p.source == any_rank) life.determined.push_back({Life::Determinant::match, post});
+  observe(life, mix(static_cast<std::uint64_t>(from.value), static_cast<std::uint64_t>(tag.value)));
+}
+
+void Checker::on_cancel(Life& life, std::uint32_t post, bool cancelled) {
+  life.determined.push_back({Life::Determinant::cancel, post});
+  observe(life, cancelled);
+}
+
 // ---- below
 
 void Checker::on_stored(Rank rank, int place, Term term, std::uint64_t end, Bytes events, TestClock last_failed) {
@@ -140,6 +153,7 @@ bool Checker::is_stable(const RankState& state, const Life::Determinant& determi
     case Life::Determinant::delivery: return state.stored.has(Kind::delivery, determinant.key);
     case Life::Determinant::failed: return state.stored.has_failed(determinant.key);
     case Life::Determinant::time: return state.stored.has(Kind::time, determinant.key);
+    case Life::Determinant::cancel: return state.stored.has(Kind::cancel, determinant.key);
   }
   return false;
 }

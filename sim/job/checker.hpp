@@ -1,7 +1,7 @@
 // What must hold, whatever the protocol does to make it so. Sees what each incarnation's program called and was given, what
 // left it, and which bytes of events were stored where; knows nothing of matching, gates and replay.
 //
-// The n-th send, receive and completion test of a program are counted here, from its calls.
+// The n-th send, receive (or probe) and completion test of a program are counted here, from its calls.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -36,7 +36,7 @@ struct Life {
     Payload payload;
   };
   struct Determinant {
-    enum Kind : std::uint8_t { match, delivery, failed, time } kind;
+    enum Kind : std::uint8_t { match, delivery, failed, time, cancel } kind;
     std::uint64_t key;
   };
   Rank rank{};
@@ -70,6 +70,8 @@ class Checker {
   void on_received(Life& life, std::uint32_t post, Rank from, MessageTag tag, const Payload& payload);
   void on_test(Life& life, std::span<const std::int32_t> found);
   void on_time(Life& life, double time);
+  void on_probed(Life& life, std::uint32_t post, Rank from, MessageTag tag);
+  void on_cancel(Life& life, std::uint32_t post, bool cancelled);
   // Under optimist. Returns its number.
   std::uint32_t on_print(Life& life) { return life.outputs++; }
 

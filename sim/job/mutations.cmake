@@ -56,6 +56,10 @@ holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/sender.cpp MUTATIONS ST
 holdfast_sim_mutations(2000 SOURCES ${here}/keeper.cpp MUTATIONS FOUND_ONCE_IS_STABLE
                        ARGS --log-level node+disk --workload traffic --kinds node,related-nodes)
 
+# Probes and cancels.
+holdfast_sim_mutations(1000 SOURCES ${here}/probes.cpp MUTATIONS PROBE_NOT_LOGGED ARGS --workload traffic)
+holdfast_sim_mutations(1000 SOURCES ${core}/vprotocol/pessimist.cpp MUTATIONS DROP_CANCEL ARGS --workload traffic)
+
 # Optimistic logging. Mutations that stand above under another protocol have another name here.
 function(holdfast_sim_optimist seeds)
   cmake_parse_arguments(arg "" "" "SOURCES;MUTATIONS;ARGS" ${ARGN})
