@@ -67,7 +67,8 @@ int job_command(int count, char** values) {
       ->delimiter(',')->take_all()->always_capture_default(false);
   app.add_option("--seeds", seeds, "number of runs")->check(CLI::PositiveNumber);
   app.add_option("--first-seed", options.seed, "seed of the first run");
-  app.add_option("--only", options.only, "of the faults of a seed, these alone: 0,2")->delimiter(',')->take_all()->always_capture_default(false);
+  app.add_option("--only", options.only, "of the faults of a seed, these alone: 0,2")
+      ->delimiter(',')->take_all()->always_capture_default(false);
   app.add_option("--failures", failures_max, "stop after so many")->check(CLI::PositiveNumber);
   CLI11_PARSE(app, count, values);
   if (options.nodes > options.ranks) {

@@ -103,7 +103,8 @@ TEST(SimulatedJob, EventLoggers) {
   options.level = Level::node;
   options.workload = Workload::traffic;
   options.kinds = {Fault::lose_node, Fault::lose_related, Fault::pause_node, Fault::lose_holder_connection};
-  const std::string words = "--log-level node --ranks 6 --nodes 4 --event-loggers 3 --workload traffic --kinds node,related-nodes,pause,holder-connection";
+  const std::string words =
+      "--log-level node --ranks 6 --nodes 4 --event-loggers 3 --workload traffic --kinds node,related-nodes,pause,holder-connection";
   good(options, 200, words.c_str());
   options.optimist = true;
   good(options, 200, ("--protocol optimist " + words).c_str());

@@ -70,7 +70,9 @@ class Node {
   void forget(Rank rank, Term below) { store_.forget(rank, below); }
   EventFiles* files() { return files_.get(); }
   Extent written(Rank rank) const { return written(hosts_.at(rank)); }
-  std::vector<std::byte> events(Rank rank, std::uint64_t begin, std::uint64_t end) const { return read_events(hosts_.at(rank), begin, end); }
+  std::vector<std::byte> events(Rank rank, std::uint64_t begin, std::uint64_t end) const {
+    return read_events(hosts_.at(rank), begin, end);
+  }
   void on_stable_on_disk(Rank rank);
 
   // ---- taking_over.cpp

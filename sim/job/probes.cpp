@@ -39,8 +39,9 @@ bool Process::Probe::ready() {
 
 Process::Found Process::Probe::await_resume() {
   Process& p = process_;
-  if (p.dead_ || !found_) return {};
   Found out{found_->source, found_->tag, nullptr};
+  if (take_) out.request = &p.requests_.get();  // of a process that dies here nothing becomes of it
+  if (p.dead_) return out;
   if (p.optimistic_) p.see(*found_);
   if (p.dead_) return out;
 #ifndef HOLDFAST_MUTATE_PROBE_NOT_LOGGED
@@ -49,13 +50,12 @@ Process::Found Process::Probe::await_resume() {
   p.persist_events();
   if (p.dead_) return out;
   p.world_.checker().on_probed(p.life_, post_, out.source, out.tag);
-  if (take_) out.request = p.take_matched(*found_, context_, number_, post_);
+  if (take_) p.take_matched(*found_, *out.request, context_, number_, post_);
   return out;
 }
 
 // The matched probe's message, as a receive of its own.
-Request* Process::take_matched(Message& m, int in, RequestNumber number, std::uint32_t post) {
-  Request& r = requests_.get();
+void Process::take_matched(Message& m, Request& r, int in, RequestNumber number, std::uint32_t post) {
   r.source = m.source;
   r.tag = m.tag;
   r.number = number;
@@ -65,7 +65,6 @@ Request* Process::take_matched(Message& m, int in, RequestNumber number, std::ui
   context(r.context).matcher.take(m);
   if (m.frame.synchronous) acknowledge(peer(m.source), m.frame);
   if (!dead_) take_payload(r, m);
-  return &r;
 }
 
 // ---- Iprobe: a completion test; its one index is the source found

@@ -1,6 +1,7 @@
 // One incarnation of a simulated rank: core/match and core/vprotocol joined as src/engine/ joins them, to a simulated network and
 // to the logs in its node's memory. Files by subject, named as the engine's: process.cpp (calls of the program, determinants),
-// probes.cpp, send.cpp, receive.cpp, channel.cpp (connections, births and deaths of peers, logs of others); optimism.cpp: what optimistic logging adds.
+// probes.cpp, send.cpp, receive.cpp, channel.cpp (connections, births and deaths of peers, logs of others); optimism.cpp: what
+// optimistic logging adds.
 #pragma once
 #include <array>
 #include <deque>
@@ -282,7 +283,7 @@ class Process {
 
   // probes.cpp
   Message* peek(int context, Rank source, MessageTag tag);
-  Request* take_matched(Message& message, int context, RequestNumber number, std::uint32_t post);
+  void take_matched(Message& message, Request& receive, int context, RequestNumber number, std::uint32_t post);
   bool has_past_of(Rank source);
   bool holds_acknowledgement(Rank to) const;
 

@@ -137,8 +137,8 @@ Program worker(JobOptions options, Process& mpi) {
 }
 
 // Each step everybody knows who sends to whom; in which order that arrives and is found complete goes into all that is sent later.
-// Context 0: named sources, context 1: any source with the step's tag, context 2: any source, any tag, context 3: named sources, any tag. Of
-// context 1 some are probed for and received then; receives of contexts 2 and 3 may be cancelled, and are posted again if they were.
+// Context 0: named sources, context 1: any source with the step's tag, context 2: any source, any tag, context 3: named sources, any tag.
+// Of context 1 some are probed for and received then; receives of contexts 2 and 3 may be cancelled, and are posted again if they were.
 Program traffic(JobOptions options, Process& mpi) {
   const Script script(options, mpi.rank());
   const int n = mpi.ranks(), self = mpi.rank();
