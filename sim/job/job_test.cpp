@@ -86,13 +86,15 @@ TEST(SimulatedJob, NodesAreLostTogether) {
 TEST(SimulatedJob, Optimist) {
   JobOptions options;
   options.optimist = true;
-  good(options, 400, "--protocol optimist");
+  options.event_copies = 1;
+  good(options, 400, "--protocol optimist --event-copies 1");
   options.ranks = 6;
   options.nodes = 5;
   options.spares = 2;
   options.workload = Workload::traffic;
   options.kinds = {Fault::lose_node, Fault::strike_rollback, Fault::lose_related, Fault::pause_node};
-  good(options, 150, "--protocol optimist --ranks 6 --nodes 5 --spares 2 --workload traffic --kinds node,rollback,related-nodes,pause");
+  good(options, 150,
+       "--protocol optimist --event-copies 1 --ranks 6 --nodes 5 --spares 2 --workload traffic --kinds node,rollback,related-nodes,pause");
 }
 
 TEST(SimulatedJob, EventLoggers) {
