@@ -20,15 +20,17 @@ struct Sum {
 std::string again(const JobOptions& options, const std::vector<int>& only) {
   std::string kinds;
   for (Fault::Kind kind : options.kinds) kinds += fmt::format("{}{}", kinds.empty() ? " --kinds " : ",", name_of(kind));
-  return fmt::format("holdfast-sim job --protocol {} --ranks {} --nodes {} --spares {} --event-loggers {} --level {} --workload {} "
-                     "--steps {} --faults {}{} --first-seed {} --only {}",
+  return fmt::format("holdfast-sim job --protocol {} --ranks {} --nodes {} --spares {} --event-loggers {} --event-copies {} "
+                     "--log-level {} --workload {} --steps {} --faults {}{} --first-seed {} --only {}",
                      options.optimist ? "optimist" : "pessimist", options.ranks, options.nodes, options.spares, options.event_loggers,
-                     options.node_level ? "node" : "process", name_of(options.workload), options.steps, options.faults, kinds, options.seed,
-                     fmt::join(only, ","));
+                     options.event_copies, name_of(options.level), name_of(options.workload), options.steps, options.faults, kinds,
+                     options.seed, fmt::join(only, ","));
 }
 
 void report_failure(const JobOptions& options, const SeedOutcome& outcome) {
-  fmt::print("seed {}: FAILED ({})\n", options.seed, name_of(drawn(options).workload));
+  const JobOptions run = drawn(options);
+  fmt::print("seed {}: FAILED ({}, level {}, {} event loggers, {} copies)\n", options.seed, name_of(run.workload), name_of(run.level),
+             run.event_loggers, run.event_copies);
   for (const std::string& violation : outcome.faulty.violations) fmt::print("  {}\n", violation);
   const std::vector<int> left = shrink(options, outcome);
   for (int i : left) {
@@ -43,27 +45,30 @@ void report_failure(const JobOptions& options, const SeedOutcome& outcome) {
 int job_command(int count, char** values) {
   JobOptions options;
   std::uint64_t seeds = 1, failures_max = 5;
-  std::string protocol = "pessimist", level = "node", workload = "any";
+  std::string protocol = "pessimist", level = "any", workload = "any";
   std::vector<std::string> kinds;
   CLI::App app{"Simulates the ranks of a job: matching, message logging, determinants on other nodes, under faults at any event.",
                "holdfast-sim job"};
-  app.option_defaults()->always_capture_default();
+  app.option_defaults()->always_capture_default()->take_last();
   app.add_option("--ranks", options.ranks, "number of ranks")->check(CLI::Range(2, 1'000'000));
   app.add_option("--nodes", options.nodes, "nodes that they are spread over")->check(CLI::Range(1, 100'000));
   app.add_option("--spares", options.spares, "nodes without ranks")->check(CLI::Range(0, 100'000));
-  app.add_option("--event-loggers", options.event_loggers, "nodes that hold determinants and do nothing else")
-      ->check(CLI::Range(0, 100'000));
+  app.add_option("--event-loggers", options.event_loggers, "nodes that hold determinants and do nothing else; -1: drawn")
+      ->check(CLI::Range(-1, 100'000));
+  app.add_option("--event-copies", options.event_copies, "nodes that hold each determinant; 0: drawn")->check(CLI::Range(0, 16));
   app.add_option("--protocol", protocol, "message logging")->check(CLI::IsMember({"pessimist", "optimist"}));
-  app.add_option("--level", level, "where determinants are stable")->check(CLI::IsMember({"process", "node"}));
+  app.add_option("--log-level", level, "where determinants are stable; any: drawn, but process")
+      ->check(CLI::IsMember({"process", "node", "disk", "node+disk", "any"}));
   app.add_option("--workload", workload, "the program")->check(CLI::IsMember({"ring", "stencil", "wavefront", "farm", "traffic", "any"}));
   app.add_option("--steps", options.steps, "of the program")->check(CLI::Range(1, 1'000'000));
   app.add_option("--faults", options.faults, "at most so many are drawn (some strike several at once)")->check(CLI::Range(0, 100'000));
-  app.add_option("--kinds", kinds, "of faults: kill, kill-at-point, kill-again, connection, node, related-nodes, pause, holder-connection; "
-                 "under optimist: rollback")
-      ->delimiter(',')->always_capture_default(false);
+  app.add_option("--kinds", kinds, "of faults: kill, kill-at-point, kill-again, connection, node, related-nodes, pause, holder-connection, "
+                 "disk-stands-still, disk-fails, disk-damage; under optimist: rollback")
+      ->delimiter(',')->take_all()->always_capture_default(false);
   app.add_option("--seeds", seeds, "number of runs")->check(CLI::PositiveNumber);
   app.add_option("--first-seed", options.seed, "seed of the first run");
-  app.add_option("--only", options.only, "of the faults of a seed, these alone: 0,2")->delimiter(',')->always_capture_default(false);
+  app.add_option("--only", options.only, "of the faults of a seed, these alone: 0,2")
+      ->delimiter(',')->take_all()->always_capture_default(false);
   app.add_option("--failures", failures_max, "stop after so many")->check(CLI::PositiveNumber);
   CLI11_PARSE(app, count, values);
   if (options.nodes > options.ranks) {
@@ -71,12 +76,14 @@ int job_command(int count, char** values) {
                options.ranks);
     return 2;
   }
-  options.node_level = level == "node";
+  for (Level l : {Level::process, Level::node, Level::disk, Level::node_and_disk}) {
+    if (level == name_of(l)) options.level = l;
+  }
   options.optimist = protocol == "optimist";
   for (const std::string& text : kinds) {
     int kind = 0;
     while (kind < Fault::kinds && text != name_of(static_cast<Fault::Kind>(kind))) ++kind;
-    const bool known = kind < (options.optimistic() ? Fault::kinds : options.node_level ? Fault::strike_rollback : Fault::lose_node);
+    const bool known = kind < (options.optimistic() ? Fault::kinds : options.keeps_events() ? Fault::strike_rollback : Fault::lose_node);
     if (!known) {
       fmt::print(stderr, "holdfast-sim: --kinds {}: there is no such fault under {} at level {} (holdfast-sim job --help)\n", text, protocol,
                  level);
@@ -106,7 +113,7 @@ int job_command(int count, char** values) {
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   const std::uint64_t runs = options.seed - first;
-  fmt::print("{} of {} seeds failed: {} deaths of ranks, {} nodes lost, {} jobs ended since determinants were lost with two nodes, "
+  fmt::print("{} of {} seeds failed: {} deaths of ranks, {} nodes lost, {} jobs ended by a rule, "
              "{} events, {} messages; {:.1f} s, {:.0f} seeds a second\n",
              sum.failed, runs, sum.deaths, sum.moves, sum.ended, sum.events, sum.messages, seconds, static_cast<double>(runs) / seconds);
   if (options.optimistic()) {

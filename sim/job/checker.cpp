@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstring>
 
-#include "core/vprotocol/events.hpp"
 #include "sim/job/random.hpp"
 
 namespace hf::sim::job {
@@ -121,33 +120,40 @@ void Checker::on_time(Life& life, double time) {
   observe(life, std::bit_cast<std::uint64_t>(time));
 }
 
+void Checker::on_probed(Life& life, std::uint32_t post, Rank from, MessageTag tag) {
+  const Life::Post& p = life.posts[post];
+  const bool accepted = (p.source == any_rank || p.source == from) && (p.tag == any_tag || p.tag == tag);
+  if (!accepted) violation(fmt::format("{}: probe {} finds a message of rank {} that it does not accept", name_of(life), post, from.value));
+  if (p.source == any_rank) life.determined.push_back({Life::Determinant::match, post});
+  observe(life, mix(static_cast<std::uint64_t>(from.value), static_cast<std::uint64_t>(tag.value)));
+}
+
+void Checker::on_cancel(Life& life, std::uint32_t post, bool cancelled) {
+  life.determined.push_back({Life::Determinant::cancel, post});
+  observe(life, cancelled);
+}
+
 // ---- below
 
-void Checker::on_stable(Rank rank, Bytes events, TestClock last_failed) {
-  using core::vprotocol::EventHead;
-  using core::vprotocol::EventKind;
-  RankState& state = of(rank);
-  state.last_test = std::max(state.last_test, last_failed.value);
-  for (EventHead head; events.size() >= sizeof(head);) {
-    std::memcpy(&head, events.data(), sizeof(head));
-    const std::uint64_t bytes = core::vprotocol::encoded_bytes(head);
-    if (bytes > events.size()) break;
-    if (head.kind == EventKind::match) state.matches.insert(head.key);
-    if (head.kind == EventKind::delivery) {
-      state.deliveries.insert(head.key);
-      state.last_test = std::max(state.last_test, head.key);
-    }
-    if (head.kind == EventKind::time) state.times.insert(head.key);
-    events = events.subspan(bytes);
-  }
+void Checker::on_stored(Rank rank, int place, Term term, std::uint64_t end, Bytes events, TestClock last_failed) {
+  if (optimistic_) lineage_.on_stable(rank, term, of(rank).stored.on_extent(place, term, end));
+  else of(rank).stored.on_stored(place, events, last_failed);
+}
+
+void Checker::on_wanted(Rank rank, const StoredEvents::Wanted& wanted) {
+  StoredEvents& stored = of(rank).stored;
+  stored.want(wanted);
+  if (optimistic_) lineage_.on_stable(rank, stored.term(), stored.stable_end());
 }
 
 bool Checker::is_stable(const RankState& state, const Life::Determinant& determinant) const {
+  using Kind = StoredEvents::Kind;
   switch (determinant.kind) {
-    case Life::Determinant::match: return state.matches.contains(determinant.key);
-    case Life::Determinant::delivery: return state.deliveries.contains(determinant.key);
-    case Life::Determinant::failed: return determinant.key <= state.last_test;
-    case Life::Determinant::time: return state.times.contains(determinant.key);
+    case Life::Determinant::match: return state.stored.has(Kind::match, determinant.key);
+    case Life::Determinant::delivery: return state.stored.has(Kind::delivery, determinant.key);
+    case Life::Determinant::failed: return state.stored.has_failed(determinant.key);
+    case Life::Determinant::time: return state.stored.has(Kind::time, determinant.key);
+    case Life::Determinant::cancel: return state.stored.has(Kind::cancel, determinant.key);
   }
   return false;
 }

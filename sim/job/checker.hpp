@@ -1,7 +1,7 @@
 // What must hold, whatever the protocol does to make it so. Sees what each incarnation's program called and was given, what
 // left it, and which bytes of events were stored where; knows nothing of matching, gates and replay.
 //
-// The n-th send, receive and completion test of a program are counted here, from its calls.
+// The n-th send, receive (or probe) and completion test of a program are counted here, from its calls.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -14,6 +14,7 @@
 #include "base/bytes.hpp"
 #include "sim/job/frame.hpp"
 #include "sim/job/lineage.hpp"
+#include "sim/job/stored.hpp"
 
 namespace hf::sim::job {
 
@@ -35,7 +36,7 @@ struct Life {
     Payload payload;
   };
   struct Determinant {
-    enum Kind : std::uint8_t { match, delivery, failed, time } kind;
+    enum Kind : std::uint8_t { match, delivery, failed, time, cancel } kind;
     std::uint64_t key;
   };
   Rank rank{};
@@ -69,6 +70,8 @@ class Checker {
   void on_received(Life& life, std::uint32_t post, Rank from, MessageTag tag, const Payload& payload);
   void on_test(Life& life, std::span<const std::int32_t> found);
   void on_time(Life& life, double time);
+  void on_probed(Life& life, std::uint32_t post, Rank from, MessageTag tag);
+  void on_cancel(Life& life, std::uint32_t post, bool cancelled);
   // Under optimist. Returns its number.
   std::uint32_t on_print(Life& life) { return life.outputs++; }
 
@@ -86,8 +89,10 @@ class Checker {
     SnapshotId state = 0;
   };
   void on_output(Rank rank, Incarnation incarnation, const Output& output);
-  // Events of a rank are where they survive what the level promises.
-  void on_stable(Rank rank, Bytes events, TestClock last_failed);
+  // Events of a rank have come to a place (StoredEvents): these, of the stream as it is under this term, up to `end`.
+  void on_stored(Rank rank, int place, Term term, std::uint64_t end, Bytes events, TestClock last_failed);
+  // Where they must be from now on before they are stable.
+  void on_wanted(Rank rank, const StoredEvents::Wanted& wanted);
 
   // ---- under optimist
   Lineage& lineage() { return lineage_; }
@@ -109,9 +114,7 @@ class Checker {
     Life* final = nullptr;                // the one that finished last
     std::vector<std::uint64_t> shown;     // observations on which something that left depends
     std::vector<std::uint64_t> on_node;   // observations that the memory of the rank's node keeps
-    std::set<std::uint64_t> matches, deliveries;  // stable
-    std::set<std::uint64_t> times;
-    std::uint64_t last_test = 0;
+    StoredEvents stored;
     std::vector<std::uint64_t> outputs;
   };
   RankState& of(Rank rank) { return ranks_[static_cast<std::size_t>(rank.value)]; }

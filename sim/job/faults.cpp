@@ -19,9 +19,13 @@ std::vector<Fault> plan_faults(const JobOptions& options, std::uint64_t events) 
                                                  lose_node, lose_node, lose_related, pause_node, lose_holder_connection};
   static const std::vector<Fault::Kind> under_optimist{kill, kill, kill_at_point, kill_again, lose_connection,
                                                        lose_node, lose_node, lose_node, lose_related, pause_node, lose_holder_connection, strike_rollback, strike_rollback};
-  const auto& drawn = options.optimistic() ? under_optimist : options.node_level ? of_nodes : of_ranks;
-  const auto& kinds = options.kinds.empty() ? drawn : options.kinds;
+  const auto& drawn = options.optimistic() ? under_optimist : options.keeps_events() ? of_nodes : of_ranks;
   Random random(mix(options.seed, 3));
+  auto kinds = options.kinds.empty() ? drawn : options.kinds;
+  if (options.kinds.empty() && options.on_disk()) {
+    kinds.insert(kinds.end(), {disk_stands_still, pause_node, lose_node});
+    if (random.one_in(4)) kinds.push_back(random.one_in(2) ? disk_damage : disk_fails);
+  }
   std::vector<Fault> out;
   const std::uint64_t count = 1 + random.below(static_cast<std::uint64_t>(std::max(1, options.faults)));
   while (out.size() < count) {
@@ -35,7 +39,8 @@ std::vector<Fault> plan_faults(const JobOptions& options, std::uint64_t events) 
 
 const char* name_of(Fault::Kind kind) {
   static constexpr const char* names[Fault::kinds] = {"kill", "kill-at-point", "kill-again", "connection",
-                                                       "node", "related-nodes", "pause", "holder-connection", "rollback"};
+                                                       "node", "related-nodes", "pause", "holder-connection", "disk-stands-still", "disk-fails",
+                                                       "disk-damage", "rollback"};
   return names[kind];
 }
 
@@ -43,6 +48,7 @@ std::string describe(const Fault& fault) {
   static constexpr const char* what[Fault::kinds] = {
       "a rank is killed", "a rank is killed inside a call", "a rank is killed, and again in its recovery", "a connection is lost",
       "a node is lost", "a node is lost, and others that have to do with it", "a node is paused", "the connection to a holder is lost",
+      "a disk stands still", "a disk fails", "an event file is damaged",
       "a node is lost, and orphans that follow from it are struck"};
   return fmt::format("before event {}: {}", fault.at, what[fault.kind]);
 }
@@ -82,9 +88,12 @@ void World::strike(const Fault& fault) {
     case Fault::lose_connection: return network_.lose_one(fault.choice);
     case Fault::lose_holder_connection: {
       Node& n = node(NodeId(static_cast<int>(fault.choice % static_cast<std::uint64_t>(options_.nodes))));
-      if (!n.dead()) n.lose_holder_connection();
+      if (!n.dead()) n.lose_holder_connection(fault.choice >> 20);
       return;
     }
+    case Fault::disk_stands_still:
+    case Fault::disk_fails:
+    case Fault::disk_damage: return strike_disk(fault);
     case Fault::strike_rollback: {
       rollbacks_to_strike_ += 1 + static_cast<int>(fault.choice >> 16 & 1);
       if (const NodeId number = node_victim(fault.choice); number.value >= 0) lose_node(number);
@@ -111,18 +120,30 @@ NodeId World::node_victim(std::uint64_t choice) {
     if (!n->dead() && !head_.lost(n->id()) && !n->paused()) usable.push_back(n->id());
   }
   const auto hosts = std::ranges::count_if(usable, [this](NodeId n) { return !options_.is_event_logger(n.value); });
-  const bool several = hosts >= 3;
-  auto unheard_of = [this](const auto& n) { return (n->dead() || n->paused()) && !head_.lost(n->id()); };
-  const bool unheard = std::ranges::any_of(nodes_, unheard_of);
-  const bool close = unheard || !head_.settled();
-  if (!several || (close && choice % 8 != 0)) return NodeId(-1);
-  excused_ |= close;
+  const bool tolerated = !options_.on_nodes() || losses_ < options_.event_copies;
+  if (hosts < 3 || (is_close() && !tolerated && choice % 8 != 0)) return NodeId(-1);
   return usable[(choice >> 8) % usable.size()];
+}
+
+// Another is lost of which the head has not heard, or by which determinants are where its ranks are alone.
+bool World::is_close() const {
+  auto unheard_of = [this](const auto& n) { return (n->dead() || n->paused()) && !head_.lost(n->id()); };
+  return std::ranges::any_of(nodes_, unheard_of) || !head_.settled();
+}
+
+// Files survive the loss of any number of nodes; copies that of one at once with all copies but one.
+void World::count_loss(bool close) {
+  losses_ = close ? losses_ + 1 : 1;
+  const bool files = options_.on_disk() && !damaged_;
+  const bool at_once = losses_ <= options_.event_copies && head_.settled();
+  excused_ |= !files && losses_ > 1 && !at_once;
 }
 
 void World::lose_node(NodeId number) {
   ++outcome_.moves;
+  count_loss(is_close());
   node(number).end(true);
+  if (!random_.one_in(4)) directory_.lose_machine(number);
   events_.in(random_.one_in(3) ? silence_ns : random_.between(1, 50) * microsecond, [this, number] { head_.lose(number); });
 }
 
@@ -131,16 +152,15 @@ void World::lose_related(std::uint64_t choice) {
   const NodeId number = node_victim(choice);
   if (number.value < 0) return;
   const Rank rank = head_.any_rank_of(number);
-  const NodeId holder = head_.holder_of(number);
+  const NodeId holder = head_.holder_of(number, choice >> 40);
   lose_node(choice & 4 && holder.value >= 0 && !node(holder).dead() ? holder : number);
   std::int64_t in = 0;
   for (int i = 0; i < 2; ++i) {
     in += random_.between(1, std::int64_t{1} << random_.below(10)) * microsecond;
     events_.in(in, [this, rank] {
-      const NodeId host = head_.host_of(rank), its_holder = head_.holder_of(host);
+      const NodeId host = head_.host_of(rank), its_holder = head_.holder_of(host, random_());
       const NodeId next = its_holder.value >= 0 && random_.one_in(2) ? its_holder : host;
       if (node(next).dead() || node(next).paused() || living() < 3) return;
-      excused_ = true;
       lose_node(next);
     });
   }
@@ -150,12 +170,11 @@ void World::lose_related(std::uint64_t choice) {
 void World::strike_in_rollback(NodeId number, Rank rank) {
   const std::uint64_t choice = random_();
   events_.in(random_.between(1, std::int64_t{1} << (8 + random_.below(11))), [this, number, rank, choice] {
-    const NodeId holder = node(number).holder();
+    const NodeId holder = node(number).any_holder(choice >> 40);
     const NodeId next = choice % 2 == 0 || holder.value < 0 ? number : holder;
     if (choice % 8 < 3) {
       if (Process* p = victim(choice % 8 == 0 ? choice >> 8 : static_cast<std::uint64_t>(rank.value))) kill(p->self(), p->incarnation());
     } else if (!node(next).dead() && !node(next).paused() && living() >= 3) {
-      excused_ = true;
       lose_node(next);
     }
   });
@@ -173,13 +192,25 @@ void World::pause_node(std::uint64_t choice) {
   const NodeId number = node_victim(choice);
   if (number.value < 0) return;
   const std::int64_t ns = random_.between(1, 2 * silence_ns);
+  const bool close = is_close();
   node(number).pause();
   events_.in(ns, [this, number] { node(number).resume(); });
   if (ns < silence_ns) return;
   ++outcome_.moves;
+  count_loss(close);
   events_.in(silence_ns, [this, number] { head_.lose(number); });
   // It hears that it is fenced.
   events_.in(ns + random_.between(1, 1000) * microsecond, [this, number] { node(number).end(false); });
+}
+
+void World::strike_disk(const Fault& fault) {
+  Node& n = node(NodeId(static_cast<int>(fault.choice % nodes_.size())));
+  if (!n.files() || n.dead()) return;
+  if (fault.kind == Fault::disk_stands_still) return n.files()->stand_still(random_.between(1, 5000) * microsecond);
+  if (fault.kind == Fault::disk_fails) return n.files()->fail();
+  if (!directory_.damage(n.id(), fault.choice >> 20)) return;
+  damaged_ = true;
+  excused_ |= !options_.on_nodes() || losses_ > options_.event_copies || (losses_ > 0 && is_close());
 }
 
 // Agents that kept their determinants there, or were asking for some.
@@ -188,7 +219,7 @@ void World::on_node_gone(NodeId gone) {
     if (n->dead() || n->id() == gone) continue;
     at_node(*n, latency(false), [&other = *n, gone] {
       other.on_holder_closed(gone);
-      other.on_place_lost(gone);
+      other.on_place_gone(gone);
     });
   }
 }

@@ -19,9 +19,9 @@ Head::Head(World& world) : world_(world) {
 }
 
 void Head::begin() {
-  if (!world_.options().node_level) return;
   const JobOptions& options = world_.options();
-  for (int node = 0; node < (options.optimistic() ? options.agents() : options.nodes); ++node) give_holder(NodeId(node));
+  if (!options.has_holders()) return;
+  for (int node = 0; node < (options.optimistic() ? options.agents() : options.nodes); ++node) give_holders(NodeId(node));
 }
 
 // In the order said, each a little later.
@@ -36,9 +36,15 @@ Rank Head::any_rank_of(NodeId node) const {
   return ranks.empty() ? Rank(0) : ranks.front();
 }
 
+bool Head::is_unsettled(NodeId node) const {
+  const Agent& a = agents_[static_cast<std::size_t>(node.value)];
+  const bool held = std::ranges::all_of(a.copies, [](const Copy& copy) { return copy.holder.value < 0 || copy.held; });
+  return world_.options().on_nodes() && !held && !ranks_at(node).empty();
+}
+
 bool Head::settled() const {
   for (std::size_t i = 0; i < agents_.size(); ++i) {
-    if (!agents_[i].lost && !agents_[i].held && !ranks_at(NodeId(static_cast<int>(i))).empty()) return false;
+    if (!agents_[i].lost && is_unsettled(NodeId(static_cast<int>(i)))) return false;
   }
   return std::ranges::none_of(hosting_, [](const Hosting& h) { return h.moving || h.rolling; });
 }
@@ -99,7 +105,12 @@ void Head::report(Node& from, Rank rank, const BoardEntry& entry) {
 
 // ---- determinants
 
-NodeId Head::choose_holder(NodeId node) const {
+NodeId Head::holder_of(NodeId node, std::uint64_t choice) const {
+  const Agent& a = agents_[static_cast<std::size_t>(node.value)];
+  return a.copies.empty() ? NodeId(-1) : a.copies[choice % a.copies.size()].holder;
+}
+
+NodeId Head::choose_holder(NodeId node, const std::set<int>& not_these) const {
   std::vector<core::event_logger::HolderCandidate> candidates(agents_.size());
   for (std::size_t i = 0; i < agents_.size(); ++i) {
     const NodeId number(static_cast<int>(i));
@@ -109,41 +120,101 @@ NodeId Head::choose_holder(NodeId node) const {
   }
   for (const Hosting& h : hosting_) {
     const Agent& host = agents_[static_cast<std::size_t>(h.node.value)];
-    if (h.node != node && !host.lost && host.holder.value >= 0) ++candidates[static_cast<std::size_t>(host.holder.value)].held;
+    if (h.node == node || host.lost) continue;
+    for (const Copy& copy : host.copies) {
+      if (copy.holder.value >= 0) ++candidates[static_cast<std::size_t>(copy.holder.value)].held;
+    }
   }
-  return NodeId(core::event_logger::choose_holder(candidates, node.value, {}));
+  return NodeId(core::event_logger::choose_holder(candidates, node.value, not_these));
 }
 
-void Head::give_holder(NodeId node) {
+std::set<int> Head::holders_of(NodeId node) const {
+  std::set<int> out;
+  for (const Copy& copy : agents_[static_cast<std::size_t>(node.value)].copies) {
+    if (copy.holder.value >= 0) out.insert(copy.holder.value);
+  }
+  return out;
+}
+
+void Head::give_holders(NodeId node) {
   Agent& a = agent(node);
-  a.holder = choose_holder(node);
+  a.copies.resize(world_.options().is_event_logger(node.value) ? 1 : static_cast<std::size_t>(world_.options().event_copies));
+  for (std::size_t copy = 0; copy < a.copies.size(); ++copy) {
+    if (a.copies[copy].holder.value < 0) give_holder(node, copy, NodeId(-1));
+  }
+}
+
+void Head::give_holder(NodeId node, std::size_t number, NodeId not_this) {
+  Agent& a = agent(node);
+  a.copies[number].holder = NodeId(-1);
+  std::set<int> not_these = holders_of(node);
+  if (not_this.value >= 0) not_these.insert(not_this.value);
   a.generation = a.generation.next();
-  a.held = false;
-  tell(node, [&n = world_.node(node), holder = a.holder, generation = a.generation] { n.set_holder(holder, generation); });
+  Copy& copy = a.copies[number];
+  copy = {choose_holder(node, not_these), a.generation, false};
+  tell(node, [&n = world_.node(node), number, holder = copy.holder, generation = copy.generation] {
+    n.set_holder(number, holder, generation);
+  });
+  if (!world_.options().on_nodes()) return;
+  const std::set<int> holders = holders_of(node);
   for (Rank rank : ranks_at(node)) {
     Hosting& h = hosting(rank);
-    if (a.holder.value < 0) h.whole_from = a.generation.next();
-    else if (std::ranges::find(h.places, a.holder) == h.places.end()) h.places.push_back(a.holder);
+    if (holders.empty()) h.whole_from = a.generation.next();
+    // From here on more is stable than those have who held before: what they have must not be taken for all.
+    if (copy.holder.value < 0) {
+      h.places.clear();
+      for (int holder : holders) h.places.emplace_back(holder);
+    } else if (std::ranges::find(h.places, copy.holder) == h.places.end()) {
+      h.places.push_back(copy.holder);
+    }
   }
 }
 
+// Whoever had its ranks' determinants before need not keep them, once all who are to have them do.
 void Head::on_held(Node& from, Generation generation) {
   world_.events().in(world_.latency(false), [this, node = from.id(), generation] {
     Agent& a = agent(node);
-    if (a.lost || generation != a.generation || a.holder.value < 0) return;
-    bool moving = false;
-    for (Rank rank : ranks_at(node)) {
+    auto copy = std::ranges::find(a.copies, generation, &Copy::generation);
+    if (a.lost || copy == a.copies.end() || copy->holder.value < 0) return;
+    const std::vector<Rank> ranks = ranks_at(node);
+    // Said before ranks were there that are being taken over, it is said again.
+    copy->held = std::ranges::none_of(ranks, [this](Rank rank) { return hosting(rank).moving; });
+    if (std::ranges::any_of(a.copies, [&](const Copy& c) { return &c != &*copy && c.holder.value >= 0 && !c.held; })) return;
+    const std::set<int> holders = holders_of(node);
+    for (Rank rank : ranks) {
       Hosting& h = hosting(rank);
-      moving |= h.moving;
       if (h.moving) continue;  // said before it was there
       h.whole_from = {};
-      for (NodeId place : std::exchange(h.places, {a.holder})) {
-        if (place == a.holder || lost(place)) continue;
+      const std::vector<NodeId> before = std::exchange(h.places, {});
+      for (int holder : holders) h.places.emplace_back(holder);
+      for (NodeId place : before) {
+        if (holders.contains(place.value) || lost(place)) continue;
         tell(place, [&n = world_.node(place), rank, term = h.term] { n.forget(rank, term); });
       }
     }
-    a.held = !moving;
   });
+}
+
+// It can be asked for nobody's determinants any more.
+void Head::lose_places(NodeId node) {
+  for (Hosting& h : hosting_) {
+    if (std::erase(h.places, node) > 0) h.whole_from = std::max(h.whole_from, whole_generation(agent(h.node)));
+  }
+}
+
+// The first in which a holder of this agent's ranks has all that is stable: of those that are left the earliest, else the next one's.
+Generation Head::whole_generation(const Agent& a) const {
+  Generation first = a.generation.next();
+  for (const Copy& copy : a.copies) {
+    if (copy.holder.value >= 0 && !lost(copy.holder)) first = std::min(first, copy.generation);
+  }
+  return first;
+}
+
+// The same should a holder be gone of whom the head has not heard that: any, where no copy from before may be left; else the newest alone.
+Generation Head::held_generation(const Agent& a) const {
+  const bool all_held = std::ranges::all_of(a.copies, [](const Copy& copy) { return copy.holder.value < 0 || copy.held; });
+  return all_held ? Generation{1} : a.generation;
 }
 
 // ---- nodes
@@ -151,13 +222,13 @@ void Head::on_held(Node& from, Generation generation) {
 void Head::lose(NodeId node) {
   Agent& gone = agent(node);
   if (std::exchange(gone.lost, true)) return;
-  for (Hosting& h : hosting_) {
-    if (std::erase(h.places, node) == 0) continue;
-    const Agent& host = agent(h.node);
-    h.whole_from = std::max(h.whole_from, host.holder == node ? host.generation.next() : host.generation);
-  }
+  if (is_unsettled(node)) world_.on_taker_lost();
+  lose_places(node);
   for (std::size_t i = 0; i < agents_.size(); ++i) {
-    if (!agents_[i].lost && agents_[i].holder == node) give_holder(NodeId(static_cast<int>(i)));
+    if (agents_[i].lost) continue;
+    for (std::size_t copy = 0; copy < agents_[i].copies.size(); ++copy) {
+      if (agents_[i].copies[copy].holder == node) give_holder(NodeId(static_cast<int>(i)), copy, node);
+    }
   }
   const std::vector<Rank> ranks = ranks_at(node);
   for (Rank rank : ranks) {
@@ -193,6 +264,7 @@ void Head::move(const std::vector<Rank>& ranks, NodeId to) {
   Adoption adoption{.group = ++groups_};
   for (Rank rank : ranks) {
     Hosting& h = hosting(rank);
+    const Generation held_from = held_generation(agent(h.node));
     h.node = to;
     h.incarnation = Incarnation(h.incarnation.value + restarts_max + 2);
     h.state = RankState::absent;
@@ -201,20 +273,23 @@ void Head::move(const std::vector<Rank>& ranks, NodeId to) {
     h.group = adoption.group;
     h.moving = true;
     h.rolling = false;
-    adoption.ranks.push_back({rank, h.incarnation, h.term, h.whole_from});
+    adoption.ranks.push_back({rank, h.incarnation, h.term, h.whole_from, held_from});
     if (h.whole_from != Generation{}) h.whole_from = Generation{1};
     for (NodeId place : h.places) {
       if (std::ranges::find(adoption.places, place) == adoption.places.end()) adoption.places.push_back(place);
     }
   }
   Agent& a = agent(to);
-  a.held = false;
-  tell(to, [&n = world_.node(to), adoption] { n.adopt(adoption); });
-  if (a.holder.value < 0) give_holder(to);
+  for (Copy& copy : a.copies) copy.held = false;
+  if (world_.options().has_holders()) give_holders(to);
+  const std::set<int> holders = world_.options().on_nodes() ? holders_of(to) : std::set<int>();
   for (Rank rank : ranks) {
     Hosting& h = hosting(rank);
-    if (a.holder.value >= 0 && std::ranges::find(h.places, a.holder) == h.places.end()) h.places.push_back(a.holder);
+    for (int holder : holders) {
+      if (std::ranges::find(h.places, NodeId(holder)) == h.places.end()) h.places.emplace_back(holder);
+    }
   }
+  tell(to, [&n = world_.node(to), adoption] { n.adopt(adoption); });
 }
 
 void Head::on_adopted(Node& from, std::uint64_t group) {
@@ -266,7 +341,7 @@ void Head::on_orphan(Node& from, Rank rank, Incarnation incarnation, Term term, 
 
 void Head::on_adopt_failed(Node& from) {
   world_.events().in(world_.latency(false), [this, node = from.id()] {
-    if (!lost(node)) world_.end_by_rule("determinants were lost with two nodes");
+    if (!lost(node)) world_.end_by_rule("determinants were lost with several nodes");
   });
 }
 

@@ -1,6 +1,7 @@
 // The head's decisions about nodes, as src/daemon/head_nodes.cpp: who hosts a rank, under which term, who holds whose determinants.
 // It does not fail, and reaches every agent in order with a delay: the tree and membership have a simulation of their own.
 #pragma once
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct AdoptedRank {
   Incarnation incarnation{};
   Term term{};
   Generation whole_from{};  // 0: all places are there
+  Generation held_from{};   // the same, should a place be gone of which the head has not heard that
 };
 
 struct Adoption {
@@ -43,15 +45,21 @@ class Head {
   bool lost(NodeId node) const { return agents_[static_cast<std::size_t>(node.value)].lost; }
   // Every agent's determinants are where they survive its loss, and no rank is on its way.
   bool settled() const;
-  NodeId holder_of(NodeId node) const { return agents_[static_cast<std::size_t>(node.value)].holder; }
+  bool is_unsettled(NodeId node) const;
+  NodeId holder_of(NodeId node, std::uint64_t choice = 0) const;  // any of them; -1: none
   Rank any_rank_of(NodeId node) const;  // rank 0, if it has none
   NodeId host_of(Rank rank) const { return hosting_[static_cast<std::size_t>(rank.value)].node; }
 
  private:
-  struct Agent {
-    bool lost = false, held = true;
+  struct Copy {
     NodeId holder{-1};
     Generation generation{};
+    bool held = false;
+  };
+  struct Agent {
+    bool lost = false;
+    Generation generation{};
+    std::vector<Copy> copies;
   };
   struct Hosting {
     NodeId node{};
@@ -66,8 +74,13 @@ class Head {
     std::uint64_t group = 0;
   };
   std::vector<Rank> ranks_at(NodeId node) const;
-  NodeId choose_holder(NodeId node) const;
-  void give_holder(NodeId node);
+  NodeId choose_holder(NodeId node, const std::set<int>& not_these) const;
+  std::set<int> holders_of(NodeId node) const;
+  void give_holders(NodeId node);
+  void give_holder(NodeId node, std::size_t copy, NodeId not_this);
+  void lose_places(NodeId node);
+  Generation whole_generation(const Agent& agent) const;
+  Generation held_generation(const Agent& agent) const;
   void move(const std::vector<Rank>& ranks, NodeId to);
   void broadcast(Rank rank);
   void tell_cut(Rank rank, Term term, std::uint64_t position);

@@ -1,5 +1,6 @@
 # Each of these bugs must be found by a checker within the seeds given: the simulator, the named sources built with the bug, must
-# report a failed seed. (An object file given to the linker takes the place of the one in the library.)
+# report a failed seed. (An object file given to the linker takes the place of the one in the library.) At level node with one holder,
+# unless ARGS say otherwise.
 function(holdfast_sim_mutations seeds)
   cmake_parse_arguments(arg "" "PREFIX" "SOURCES;MUTATIONS;ARGS" ${ARGN})
   foreach(mutation IN LISTS arg_MUTATIONS)
@@ -13,7 +14,8 @@ function(holdfast_sim_mutations seeds)
     holdfast_precompiled(hf_${program} hf_base)
     add_executable(${program} $<TARGET_OBJECTS:sim_command> $<TARGET_OBJECTS:hf_${program}>)
     target_link_libraries(${program} PRIVATE hf_sim hf_sim_job)
-    add_test(NAME sim.job.mutation.${name} COMMAND ${program} job --seeds ${seeds} --failures 1 ${arg_ARGS})
+    add_test(NAME sim.job.mutation.${name} COMMAND ${program} job --seeds ${seeds} --failures 1
+             --log-level node --event-loggers 0 --event-copies 1 ${arg_ARGS})
     set_tests_properties(sim.job.mutation.${name} PROPERTIES LABELS "sim;mutation" TIMEOUT 120
                          PASS_REGULAR_EXPRESSION "again: holdfast-sim job .*1 of [0-9]+ seeds failed")
   endforeach()
@@ -40,6 +42,23 @@ holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/store.cpp MUTATIONS FOR
 holdfast_sim_mutations(500 SOURCES ${core}/event_logger/sender.cpp MUTATIONS STABLE_WHEN_SENT)
 holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/found.cpp MUTATIONS OLDER_SUFFICES ${nodes} related-nodes --workload traffic)
 holdfast_sim_mutations(2000 SOURCES ${here}/keeper.cpp MUTATIONS COUNT_OLD_VISITS ARGS --kinds node,holder-connection)
+# In files; at several nodes; at both.
+set(disk ARGS --log-level disk --workload traffic --kinds)
+holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/file_writer.cpp MUTATIONS STABLE_BEFORE_SYNC LOOK_BEFORE_SYNC FENCE_NOT_LOOKED_AT
+                       ${disk} node,pause)
+holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/event_file.cpp MUTATIONS NO_CHECKSUM ${disk} disk-damage,node --steps 30)
+holdfast_sim_mutations(5000 SOURCES ${here}/event_files.cpp MUTATIONS READ_BEFORE_FENCE
+                       ${disk} related-nodes,pause --ranks 6 --nodes 5 --spares 2 --faults 6)
+holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/copies.cpp MUTATIONS ONE_COPY_SUFFICES
+                       ARGS --event-copies 2 --nodes 4 --workload traffic --kinds node)
+holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/sender.cpp MUTATIONS STABLE_IN_ONE_PLACE
+                       ARGS --log-level node+disk --workload traffic --kinds node)
+holdfast_sim_mutations(2000 SOURCES ${here}/keeper.cpp MUTATIONS FOUND_ONCE_IS_STABLE
+                       ARGS --log-level node+disk --workload traffic --kinds node,related-nodes)
+
+# Probes and cancels.
+holdfast_sim_mutations(1000 SOURCES ${here}/probes.cpp MUTATIONS PROBE_NOT_LOGGED ARGS --workload traffic)
+holdfast_sim_mutations(1000 SOURCES ${core}/vprotocol/pessimist.cpp MUTATIONS DROP_CANCEL ARGS --workload traffic)
 
 # Optimistic logging. Mutations that stand above under another protocol have another name here.
 function(holdfast_sim_optimist seeds)

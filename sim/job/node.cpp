@@ -4,7 +4,13 @@
 
 namespace hf::sim::job {
 
-Node::Node(World& world, NodeId self) : world_(world), self_(self) {}
+Node::Node(World& world, NodeId self)
+    : world_(world),
+      self_(self),
+      sent_(world.options().event_copies, 4 << 20),
+      copies_(static_cast<std::size_t>(world.options().event_copies)) {
+  if (world.options().on_disk()) files_ = std::make_unique<EventFiles>(world, *this);
+}
 
 BoardEntry Node::board(Rank rank) const {
   auto at = board_.find(rank);
@@ -26,9 +32,8 @@ void Node::on_board(Rank rank, const BoardEntry& entry) {
 // ---- ranks
 
 void Node::host(Rank rank, Term term) {
-  Host& host = hosts_[rank];
-  host.term = term;
-  sender_.add(rank, term, {});
+  hosts_[rank].term = term;
+  add_rank(rank, term, {});
 }
 
 void Node::start_first(Rank rank) { start(rank, Incarnation{}); }

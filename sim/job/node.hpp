@@ -1,6 +1,6 @@
 // A simulated node: its agent, joined to core/event_logger as src/daemon/ joins it, and the memory in which its ranks' logs stand.
-// node.cpp: ranks and their logs; keeper.cpp: determinants on other nodes; orphans.cpp: under optimist,
-// cuts, orphans, who knows what is stable.
+// node.cpp: ranks and their logs; keeper.cpp: determinants on other nodes and in files; taking_over.cpp: ranks that are taken over;
+// orphans.cpp: under optimist, cuts, orphans, who knows what is stable.
 #pragma once
 #include <deque>
 #include <functional>
@@ -8,17 +8,19 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/event_logger/copies.hpp"
 #include "core/event_logger/found.hpp"
-#include "core/event_logger/sender.hpp"
 #include "core/event_logger/store.hpp"
 #include "core/vprotocol/cuts.hpp"
 #include "core/vprotocol/stable_vector.hpp"
+#include "sim/job/event_files.hpp"
 #include "sim/job/head.hpp"
 #include "sim/job/memory.hpp"
 #include "sim/job/process.hpp"
 
 namespace hf::sim::job {
 
+using core::event_logger::Copies;
 using core::event_logger::Sender;
 using core::event_logger::Store;
 using Extent = Sender::Extent;
@@ -57,16 +59,25 @@ class Node {
   bool paused() const { return paused_; }
   void defer(std::function<void()> action) { deferred_.push_back(std::move(action)); }
   NodeId id() const { return self_; }
-  NodeId holder() const { return holder_; }
+  bool is_held_by(NodeId other) const;
+  NodeId any_holder(std::uint64_t choice) const;  // -1: it has none
   std::int64_t& control_last() { return control_last_; }  // arrival of what the head sent last
 
   // ---- keeper.cpp
-  void set_holder(NodeId holder, Generation generation);
+  void set_holder(std::size_t copy, NodeId holder, Generation generation);
   void on_holder_closed(NodeId holder);
-  void lose_holder_connection();
-  void adopt(Adoption adoption);
-  void on_place_lost(NodeId place);
+  void lose_holder_connection(std::uint64_t choice);
   void forget(Rank rank, Term below) { store_.forget(rank, below); }
+  EventFiles* files() { return files_.get(); }
+  Extent written(Rank rank) const { return written(hosts_.at(rank)); }
+  std::vector<std::byte> events(Rank rank, std::uint64_t begin, std::uint64_t end) const {
+    return read_events(hosts_.at(rank), begin, end);
+  }
+  void on_stable_on_disk(Rank rank);
+
+  // ---- taking_over.cpp
+  void adopt(Adoption adoption);
+  void on_place_gone(NodeId place);
 
   // ---- orphans.cpp
   void on_cut(Rank rank, Term term, std::uint64_t position);
@@ -87,6 +98,17 @@ class Node {
     Adoption adoption;
     std::map<Rank, core::event_logger::Found> found;
     std::map<NodeId, std::size_t> missing;
+    bool files_missing = false;                        // they are not read yet
+    bool files_failed = false, nodes_failed = false;   // one of both is enough
+    bool place_lost = false;
+  };
+  struct Copy {
+    NodeId holder{-1};
+    Generation generation{};
+    bool has_holder = false;       // it has been told of one, or that there is none
+    bool lacks = false;            // nobody has it: there was no holder, and no connection to one since
+    std::uint64_t visit = 0;       // number of the connection to it; changes when it ends
+    std::int64_t visit_last = 0;   // arrival of what was sent on it last
   };
   // node.cpp
   void start(Rank rank, Incarnation incarnation);
@@ -94,20 +116,35 @@ class Node {
   // keeper.cpp
   Extent written(const Host& host) const;
   std::vector<std::byte> read_events(const Host& host, std::uint64_t begin, std::uint64_t end) const;
+  bool alone() const;
+  StoredEvents::Wanted wanted() const;
+  void want();
+  Extent stable_everywhere(Rank rank) const;
+  void add_rank(Rank rank, Term term, const Extent& promised);
   void look(Rank rank);
+  void look_again(Rank rank);
   void tell(Rank rank);
   void pump();
-  void connect();
-  void on_append(Node& from, std::uint64_t visit, const Sender::Append& append, const core::vprotocol::Cuts& cuts,
+  void pump(std::size_t copy);
+  void connect(std::size_t copy);
+  void disconnect(std::size_t copy);
+  void on_append(Node& from, std::size_t copy, std::uint64_t visit, const Sender::Append& append, const core::vprotocol::Cuts& cuts,
                  const std::vector<std::byte>& bytes);
-  void on_answer(std::uint64_t visit, Rank rank, Term term, const Extent& extent);
+  void on_answer(std::size_t copy, std::uint64_t visit, Rank rank, Term term, const Extent& extent);
+  // taking_over.cpp
   void next_adoption();
+  void ask(NodeId place, const std::vector<AdoptedRank>& ranks);
   void on_content(NodeId place, Rank rank, core::event_logger::Found found);
+  void on_files_read(const EventFiles::FoundOf& found, bool failed);
+  void keep_found(Rank rank, core::event_logger::Found found);
+  void on_place_lost(NodeId place);
+  void conclude_fetch();
   void adopt_all();
   // orphans.cpp
   void look_for_orphans();
   bool look_at(Rank rank);
   void propose(std::unique_ptr<Fetch> fetch);
+  void cut_found(Fetch& fetch) const;
   void set_up(const AdoptedRank& adopted, core::event_logger::Found& found);
   void replace_logs(Host& host, Rank rank, Incarnation incarnation, std::vector<std::byte> events, TestClock last_failed);
   void know_stable(Rank rank, Term term, std::uint64_t end);
@@ -122,13 +159,10 @@ class Node {
   std::map<Rank, Host> hosts_;
   std::unordered_map<Rank, BoardEntry> board_;  // what is not as at the start
   std::int64_t control_last_ = 0;
-  Sender sender_{4 << 20};
+  Copies sent_;
+  std::vector<Copy> copies_;  // by number
+  std::unique_ptr<EventFiles> files_;
   Store store_{1ull << 40};
-  NodeId holder_{-1};
-  Generation generation_{};
-  bool has_holder_ = false;
-  std::uint64_t visit_ = 0;      // number of the connection to the holder; changes when it ends
-  std::int64_t visit_last_ = 0;  // arrival of what was sent on it last
   std::deque<Adoption> adoptions_;
   std::unique_ptr<Fetch> fetch_;
   // under optimist

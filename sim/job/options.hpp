@@ -8,12 +8,16 @@
 
 namespace hf::sim::job {
 
+// Where an event must be before it is stable (docs/events.md, Levels); any: drawn.
+enum class Level : std::uint8_t { process, node, disk, node_and_disk, any };
+
 enum class Workload : std::uint8_t { ring, stencil, wavefront, farm, traffic, any };
 
 struct Fault {
   enum Kind : std::uint8_t {
     kill, kill_at_point, kill_again, lose_connection,
-    lose_node, lose_related, pause_node, lose_holder_connection,  // at level node
+    lose_node, lose_related, pause_node, lose_holder_connection,  // above level process
+    disk_stands_still, disk_fails, disk_damage,                   // where there are files
     strike_rollback,                                              // under optimist
   } kind;
   static constexpr int kinds = strike_rollback + 1;
@@ -24,12 +28,17 @@ struct Fault {
 struct JobOptions {
   int ranks = 4;
   int nodes = 2, spares = 1;
-  int event_loggers = 0;              // numbered behind these
+  int event_loggers = -1;             // numbered behind these; -1: drawn
+  int event_copies = 0;               // nodes that hold each event; 0: drawn
   int agents() const { return nodes + spares + event_loggers; }
   bool is_event_logger(int agent) const { return agent >= nodes + spares; }
-  bool node_level = true;
+  Level level = Level::any;
+  bool keeps_events() const { return level != Level::process; }  // where they outlive a node
+  bool on_nodes() const { return level == Level::node || level == Level::node_and_disk; }
+  bool on_disk() const { return level == Level::disk || level == Level::node_and_disk; }
   bool optimist = false;              // at level process everything is stable when it is written: it is pessimist there
-  bool optimistic() const { return optimist && node_level; }
+  bool optimistic() const { return optimist && keeps_events(); }
+  bool has_holders() const { return on_nodes() || optimistic(); }  // under optimist they tell what is stable, if nothing else
   Workload workload = Workload::any;  // any: drawn
   int steps = 10;                     // of the program
   int faults = 3;
@@ -41,7 +50,7 @@ struct JobOptions {
 struct JobOutcome {
   std::vector<std::string> violations;
   std::vector<std::uint64_t> results;   // of the programs
-  std::string ended;                    // by the rule of docs/node-loss.md: determinants were lost with two nodes
+  std::string ended;                    // by a rule: determinants were lost with several nodes, or the disk failed
   std::uint64_t events = 0, messages = 0, deaths = 0, moves = 0;
   std::uint64_t rollbacks = 0, orphaned_messages = 0, waits_for_terms = 0;  // under optimist
 };
@@ -50,6 +59,7 @@ struct JobOutcome {
 JobOptions drawn(JobOptions options);
 bool send_deterministic(Workload workload);
 const char* name_of(Workload workload);
+const char* name_of(Level level);
 
 std::vector<Fault> plan_faults(const JobOptions& options, std::uint64_t events);
 const char* name_of(Fault::Kind kind);

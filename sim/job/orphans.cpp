@@ -1,6 +1,7 @@
 // Node: under optimist, the board's cuts and stable vector, orphans among its ranks (docs/optimist.md).
 #include <algorithm>
 
+#include "core/vprotocol/events.hpp"
 #include "sim/job/node.hpp"
 #include "sim/job/world.hpp"
 
@@ -92,23 +93,40 @@ void Node::roll_back(Rank rank, Term term, Incarnation incarnation, std::uint64_
   host.is_rolled_back = false;
   host.term = term;
   replace_logs(host, rank, Incarnation(incarnation.value - 1), read_events(host, 0, cut), {});
-  sender_.roll_back(rank, term, cut);
+  if (world_.options().on_nodes()) sent_.roll_back(rank, term, cut);
+  if (files_) files_->roll_back(rank, term, cut);
   tell(rank);
   start(rank, incarnation);
-  sender_.on_published(rank, written(host));
+  look_again(rank);
   pump();
 }
 
 // ---- ranks taken over
 
+// Of ranks that are taken over together each one's beginning may be what another one's lacks.
+void Node::cut_found(Fetch& fetch) const {
+  for (bool again = true; again;) {
+    again = false;
+    core::vprotocol::CutTable cuts = cuts_;
+    for (const AdoptedRank& rank : fetch.adoption.ranks) {
+      std::vector<std::byte>& events = fetch.found[rank.rank].bytes;
+      events.resize(core::vprotocol::whole_events(events));
+      cuts.add(rank.rank, rank.term, events.size());
+    }
+    for (auto& [rank, found] : fetch.found) {
+      const auto lost = core::vprotocol::first_lost(found.bytes, cuts);
+      if (!lost) continue;
+      core::event_logger::keep(found, *lost);
+      again = true;
+    }
+  }
+}
+
 // Nothing of the new term exists before the head has told everybody where the old one was cut.
 void Node::propose(std::unique_ptr<Fetch> fetch) {
+  cut_found(*fetch);
   std::vector<std::uint64_t> positions;
-  for (const AdoptedRank& adopted : fetch->adoption.ranks) {
-    Found& found = fetch->found[adopted.rank];
-    if (const auto cut = core::vprotocol::first_lost(found.bytes, cuts_)) found.bytes.resize(*cut);
-    positions.push_back(found.bytes.size());
-  }
+  for (const AdoptedRank& adopted : fetch->adoption.ranks) positions.push_back(fetch->found[adopted.rank].bytes.size());
   const Adoption adoption = fetch->adoption;
   proposed_[adoption.group] = std::move(fetch);
   world_.head().on_proposed(*this, adoption, std::move(positions));

@@ -20,7 +20,7 @@ Process::Process(World& world, Node& node, Rank self, Incarnation incarnation, R
       optimist_(self),
       optimistic_(world.options().optimistic()) {
   if (optimistic_) protocol_.record_failed_tests();
-  else if (world.options().node_level) protocol_.gate_failed_tests();
+  else if (world.options().keeps_events()) protocol_.gate_failed_tests();
   restarted_ = incarnation.value > 0;
   if (restarted_) load_past();
   if (optimistic_) begin_optimist();
@@ -60,10 +60,10 @@ void Process::load_past() {
 #ifdef HOLDFAST_MUTATE_PAST_IS_STABLE
   return;
 #endif
-  if (!world_.options().node_level || optimistic_ || (past_events_ == 0 && past_failed.value == 0)) return;
+  if (!world_.options().keeps_events() || optimistic_ || (past_events_ == 0 && past_failed.value == 0)) return;
   protocol_.gate().on_event();
   unstable_.push_back({protocol_.gate().events(), past_events_, past_failed});
-  node_.determined(self_);
+  tell_agent();
 }
 
 void Process::start() {
@@ -191,7 +191,7 @@ void Process::Test::look() {
 void Process::store_failed() {
   if (dead_) return;
   log_.last_failed = protocol_.last_failed();
-  if (!world_.options().node_level) world_.checker().on_stable(self_, {}, log_.last_failed);
+  if (!world_.options().keeps_events()) world_.checker().on_stored(self_, stored_here, {}, 0, {}, log_.last_failed);
 }
 
 std::vector<std::int32_t> Process::Test::await_resume() {
@@ -273,10 +273,10 @@ void Process::persist_events() {
   if (optimistic_) optimist_.on_stored(stream_end(), protocol_);
   if (optimistic_) world_.checker().lineage().on_written(life_.lineage, events, life_.seen.size());
   log_.events.insert(log_.events.end(), events.begin(), events.end());
-  if (!world_.options().node_level) world_.checker().on_stable(self_, events, {});
+  if (!world_.options().keeps_events()) world_.checker().on_stored(self_, stored_here, {}, 0, events, {});
   protocol_.events_taken();
   if (optimistic_) node_.determined(self_);
-  else if (world_.options().node_level) await_holder();
+  else if (world_.options().keeps_events()) await_holder();
   else protocol_.gate().on_stable(protocol_.gate().events());
   point();
 }
@@ -289,7 +289,7 @@ bool Process::settle() {
   }
   if (protocol_.gate().open()) return true;
   persist_events();
-  if (!world_.options().node_level) return true;
+  if (!world_.options().keeps_events()) return true;
   if (protocol_.poll_failed()) await_holder();
   look_at_stable();
   return protocol_.gate().open();
@@ -298,9 +298,14 @@ bool Process::settle() {
 void Process::await_holder() {
   protocol_.poll_failed();  // the word goes with the events
   look_at_stable();
-  const bool tell = unstable_.empty();
   unstable_.push_back({protocol_.gate().events(), past_events_ + log_.events.size(), protocol_.last_failed()});
-  if (tell) node_.determined(self_);
+  tell_agent();
+}
+
+void Process::tell_agent() {
+  if (asked_ > protocol_.gate().stable() || unstable_.empty()) return;  // on its way
+  asked_ = unstable_.back().events;
+  node_.determined(self_);
 }
 
 void Process::look_at_stable() {
@@ -314,6 +319,7 @@ void Process::look_at_stable() {
     protocol_.gate().on_stable(unstable_.front().events);
     unstable_.pop_front();
   }
+  tell_agent();
   release_held();
 }
 

@@ -1,6 +1,7 @@
 // One incarnation of a simulated rank: core/match and core/vprotocol joined as src/engine/ joins them, to a simulated network and
 // to the logs in its node's memory. Files by subject, named as the engine's: process.cpp (calls of the program, determinants),
-// send.cpp, receive.cpp, channel.cpp (connections, births and deaths of peers, logs of others); optimism.cpp: what optimistic logging adds.
+// probes.cpp, send.cpp, receive.cpp, channel.cpp (connections, births and deaths of peers, logs of others); optimism.cpp: what
+// optimistic logging adds.
 #pragma once
 #include <array>
 #include <deque>
@@ -32,7 +33,7 @@ struct Message;
 
 // Of a send or a receive of the program; valid until the call that completes it has returned.
 struct Request : core::match::Posted {
-  bool complete = false, is_send = false, forced = false, matched = false;
+  bool complete = false, is_send = false, forced = false, matched = false, cancel_asked = false;
   RequestNumber number{};
   Context context{};
   std::uint32_t post = 0;  // the checker's
@@ -117,6 +118,60 @@ class Process {
     std::int64_t ns_;
     bool over_ = false;
   };
+  struct Found {
+    Rank source{};
+    MessageTag tag{};
+    Request* request = nullptr;  // its receive, if it was taken
+  };
+  class Probe final : public Blocked {
+   public:
+    Probe(Process& process, int from, int context, int tag, bool take)
+        : Blocked(process), from_(from), context_(context), tag_(tag < 0 ? any_tag : MessageTag(tag)), take_(take) {}
+    bool ready() override;
+    Found await_resume();
+
+   private:
+    void post();
+    int from_, context_;
+    MessageTag tag_;
+    bool take_, begun_ = false, forced_ = false;
+    core::match::Posted posted_;
+    RequestNumber number_{};
+    std::uint32_t post_ = 0;
+    Message* found_ = nullptr;
+  };
+  class Iprobe final : public Blocked {
+   public:
+    Iprobe(Process& process, int from, int context, int tag)
+        : Blocked(process), from_(from), context_(context), tag_(tag < 0 ? any_tag : MessageTag(tag)) {}
+    bool ready() override;
+    bool await_resume();
+
+   private:
+    int from_, context_;
+    MessageTag tag_;
+    bool begun_ = false, over_ = false;
+    std::int32_t recorded_ = -1;
+    std::vector<std::int32_t> found_;
+  };
+  class Cancel final : public Blocked {
+   public:
+    Cancel(Process& process, Request* request) : Blocked(process), request_(request) {}
+    bool ready() override;
+    bool await_resume();  // true: it is withdrawn, and no more; else it is to be waited for
+
+   private:
+    Request* request_;
+    core::vprotocol::Pessimist::CancelPlan plan_{};
+    bool begun_ = false, over_ = false, outcome_ = false;
+  };
+  Probe probe(int from, int context, int tag) { return {*this, from, context, tag, false}; }
+  Probe mprobe(int from, int context, int tag) { return {*this, from, context, tag, true}; }
+  Iprobe iprobe(int from, int context, int tag) { return {*this, from, context, tag}; }
+  Cancel cancel(Request* receive) {  // once
+    receive->cancel_asked = true;
+    return {*this, receive};
+  }
   Wait wait(Request* request) { return {*this, request}; }
   Test test(std::vector<Request*>& requests, TestKind kind) { return {*this, requests, kind}; }
   Compute compute(std::int64_t ns) { return {*this, ns}; }
@@ -221,9 +276,16 @@ class Process {
   void store_failed();
   bool settle();
   void await_holder();
+  void tell_agent();
   void look_at_stable();
   void release_held();
   bool point();  // true: it died here
+
+  // probes.cpp
+  Message* peek(int context, Rank source, MessageTag tag);
+  void take_matched(Message& message, Request& receive, int context, RequestNumber number, std::uint32_t post);
+  bool has_past_of(Rank source);
+  bool holds_acknowledgement(Rank to) const;
 
   // optimism.cpp
   void begin_optimist();
@@ -308,6 +370,7 @@ class Process {
   std::unordered_map<std::uint64_t, Message*> fetches_;
   std::uint64_t past_events_ = 0;
   std::deque<Unstable> unstable_;
+  std::uint64_t asked_ = 0;  // the agent was told of events up to this one
   std::deque<HeldSend> held_;
   bool restarted_ = false;
   // under optimist: what of the board was looked at, what waits until the vector is stable

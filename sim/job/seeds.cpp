@@ -6,10 +6,22 @@
 
 namespace hf::sim::job {
 
+const char* name_of(Level level) {
+  static constexpr const char* names[] = {"process", "node", "disk", "node+disk", "any"};
+  return names[static_cast<std::size_t>(level)];
+}
+
 JobOptions drawn(JobOptions options) {
   Random random(mix(options.seed, 5));
   const auto workload = static_cast<Workload>(random.below(5));
   if (options.workload == Workload::any) options.workload = random.one_in(3) ? Workload::traffic : workload;
+  static constexpr Level levels[] = {Level::node, Level::node, Level::disk, Level::node_and_disk};
+  const Level level = levels[random.below(std::size(levels))];
+  const int loggers = random.one_in(3) ? static_cast<int>(1 + random.below(3)) : 0;
+  const int copies = random.one_in(3) ? 2 : 1;
+  if (options.level == Level::any) options.level = level;
+  if (options.event_loggers < 0) options.event_loggers = options.on_nodes() ? loggers : 0;
+  if (options.event_copies == 0) options.event_copies = options.on_nodes() ? copies : 1;
   return options;
 }
 

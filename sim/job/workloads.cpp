@@ -137,7 +137,8 @@ Program worker(JobOptions options, Process& mpi) {
 }
 
 // Each step everybody knows who sends to whom; in which order that arrives and is found complete goes into all that is sent later.
-// Context 0: named sources, context 1: any source with the step's tag, context 2: any source, any tag.
+// Context 0: named sources, context 1: any source with the step's tag, context 2: any source, any tag, context 3: named sources, any tag.
+// Of context 1 some are probed for and received then; receives of contexts 2 and 3 may be cancelled, and are posted again if they were.
 Program traffic(JobOptions options, Process& mpi) {
   const Script script(options, mpi.rank());
   const int n = mpi.ranks(), self = mpi.rank();
@@ -146,13 +147,17 @@ Program traffic(JobOptions options, Process& mpi) {
   Requests open;
   for (int step = 0; step < options.steps; ++step) {
     const auto s = static_cast<std::uint64_t>(step);
+    int probes = 0;
     for (std::uint64_t m = 0; m < a_step; ++m) {
       const std::uint64_t h = script.of_job(s, m + 100);
       const int from = static_cast<int>(h % static_cast<std::uint64_t>(n));
       const int to = (from + 1 + static_cast<int>((h >> 20) % static_cast<std::uint64_t>(n - 1))) % n;
-      const int context = static_cast<int>(h >> 32 & 3) % 3, tag = context == 1 ? step : static_cast<int>(h >> 36 & 1);
+      const int context = static_cast<int>(h >> 32 & 3), tag = context == 1 ? step : static_cast<int>(h >> 36 & 1);
       if (to == self && context == 0) open.push_back(mpi.irecv(from, 0, h >> 40 & 1 ? tag : -1));
-      if (to == self && context == 1) open.push_back(mpi.irecv(-1, 1, tag));
+      const bool probed = context == 1 && (h >> 41 & 3) == 0;
+      if (to == self && probed) ++probes;
+      if (to == self && context == 1 && !probed) open.push_back(mpi.irecv(-1, 1, tag));
+      if (to == self && context == 3) open.push_back(mpi.irecv(from, 3, -1));
       if (to == self && context == 2) open.push_back(mpi.irecv(-1, 2, -1));
       SendMode mode = Script::mode(h >> 44);
       // A receive from anybody may take a message of a later step: whoever waited for its own to be matched would wait for ever.
@@ -161,9 +166,23 @@ Program traffic(JobOptions options, Process& mpi) {
     }
     if (script.mine(s, 1) % 3 == 0) co_await mpi.compute(script.pause(s));
     if (script.mine(s, 2) % 3 == 0) mpi.print(value);
+    for (; probes > 0; --probes) {
+      const bool take = mix(value, 11) % 2 == 0;
+      const Process::Found found = take ? co_await mpi.mprobe(-1, 1, step) : co_await mpi.probe(-1, 1, step);
+      value = mix(value, static_cast<std::uint64_t>(found.source.value));
+      open.push_back(take ? found.request : mpi.irecv(found.source.value, 1, step));
+    }
     std::uint64_t tries = 0;
     while (!open.empty()) {
       const std::uint64_t choice = mix(value, ++tries) % 8;
+      if (mix(value, tries + 1000) % 8 == 0) value = mix(value, co_await mpi.iprobe(-1, static_cast<int>(1 + value % 2), -1));
+      Request*& any = open[mix(value, 12) % open.size()];
+      const int in = static_cast<int>(any->context.value), from = any->any_source ? -1 : any->source.value;
+      if (mix(value, tries + 2000) % 8 == 0 && !any->is_send && !any->cancel_asked && in >= 2) {
+        const bool cancelled = co_await mpi.cancel(any);
+        if (cancelled) any = mpi.irecv(from, in, -1);
+        value = mix(value, cancelled);
+      }
       if (choice == 0) value = mix(value, static_cast<std::uint64_t>(mpi.time() * 1e9));
       if (choice <= 1) {
         const Received got = co_await mpi.wait(open.front());

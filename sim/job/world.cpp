@@ -13,6 +13,7 @@ World::World(const JobOptions& options, const std::vector<Fault>& faults)
       random_(mix(options.seed, faults.empty() ? 1 : 2)),
       checker_(options.ranks, options.optimistic()),
       network_(*this),
+      directory_(random_),
       processes_(static_cast<std::size_t>(options.ranks)),
       head_(*this) {
   for (int node = 0; node < options.agents(); ++node) nodes_.push_back(std::make_unique<Node>(*this, NodeId(node)));
@@ -146,13 +147,26 @@ std::vector<NodeId> World::listeners(NodeId of) {
   std::vector<NodeId> out;
   for (auto& n : nodes_) {
     if (n->dead() || n->id() == of) continue;
-    if (node(of).holder() == n->id() || n->holder() == of) out.push_back(n->id());
+    if (node(of).is_held_by(n->id()) || n->is_held_by(of)) out.push_back(n->id());
   }
   return out;
 }
 
 void World::on_diverged(Process& process, const char* what) {
   checker_.violation(fmt::format("rank {} ({}): the replay found {}", process.self().value, process.incarnation().value, what));
+}
+
+// What it has taken over need not be at all its holders yet, and the copies of before do not count as all (docs/event-loggers.md, Limits).
+void World::on_taker_lost() {
+  if (losses_ > 1 && (!options_.on_disk() || damaged_)) excused_ = true;
+}
+
+// The head ends the job.
+void World::on_disk_failed(Node& node) {
+  excused_ = true;
+  events_.in(latency(false), [this, &node] {
+    if (!head_.lost(node.id())) end_by_rule("determinants cannot be kept on disk");
+  });
 }
 
 void World::end_by_rule(std::string why) {

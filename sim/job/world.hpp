@@ -7,6 +7,7 @@
 
 #include "sim/events.hpp"
 #include "sim/job/checker.hpp"
+#include "sim/job/directory.hpp"
 #include "sim/job/head.hpp"
 #include "sim/job/network.hpp"
 #include "sim/job/node.hpp"
@@ -26,6 +27,7 @@ class World {
   Random& random() { return random_; }
   Events& events() { return events_; }
   Network& network() { return network_; }
+  Directory& directory() { return directory_; }
   Head& head() { return head_; }
   Node& node(NodeId id) { return *nodes_[static_cast<std::size_t>(id.value)]; }
   Instant now() const { return events_.now(); }
@@ -79,6 +81,8 @@ class World {
   void on_point(Process& process);
   void on_diverged(Process& process, const char* what);
   void on_node_gone(NodeId node);
+  void on_disk_failed(Node& node);
+  void on_taker_lost();
   void end_by_rule(std::string why);
 
  private:
@@ -90,6 +94,9 @@ class World {
   void lose_related(std::uint64_t choice);
   int living() const;
   void pause_node(std::uint64_t choice);
+  void strike_disk(const Fault& fault);
+  bool is_close() const;
+  void count_loss(bool close);
   void strike_in_rollback(NodeId number, Rank rank);
   NodeId node_victim(std::uint64_t choice);
   void stuck();
@@ -100,12 +107,15 @@ class World {
   Events events_;
   Checker checker_;
   Network network_;
+  Directory directory_;
   std::vector<std::vector<Process*>> processes_;  // by rank
   std::vector<std::unique_ptr<Node>> nodes_;
   Head head_;
   JobOutcome outcome_;
   int rollbacks_to_strike_ = 0;
-  bool excused_ = false;  // two nodes were lost so close together that determinants may be lost
+  int losses_ = 0;        // of nodes, since all determinants were where they survive one
+  bool damaged_ = false;  // an event file is
+  bool excused_ = false;  // more was lost at once than the level survives: determinants may be lost
 };
 
 }  // namespace hf::sim::job

@@ -8,9 +8,9 @@ Copies::Copies(int count, std::uint64_t in_flight_max) {
   for (int i = 0; i < count; ++i) senders_.emplace_back(in_flight_max, false);
 }
 
-void Copies::add(Rank rank, Term term, const Extent& promised) {
+void Copies::add(Rank rank, Term term, const Extent& promised, const Extent& told) {
   ranks_.insert(rank);
-  for (Sender& sender : senders_) sender.add(rank, term, promised);
+  for (Sender& sender : senders_) sender.add(rank, term, promised, told);
   settle(rank);
 }
 

@@ -15,7 +15,8 @@ class Copies {
   Copies(int count, std::uint64_t in_flight_max);
   int count() const { return static_cast<int>(senders_.size()); }
 
-  void add(Rank rank, Term term, const Extent& promised);
+  void add(Rank rank, Term term, const Extent& promised, const Extent& told);
+  void add(Rank rank, Term term, const Extent& promised) { add(rank, term, promised, promised); }
   void on_published(Rank rank, const Extent& extent);
   void on_carried(Rank rank, const Extent& extent);
   void roll_back(Rank rank, Term term, std::uint64_t cut);

@@ -43,6 +43,18 @@ struct Two : testing::Test {
   }
 };
 
+// One place had all of it, another need not: whoever takes the rank over promises it, and tells it only when both have it.
+TEST_F(Two, WhatIsPromisedIsToldWhenBothHaveIt) {
+  copies.add(rank, term.next(), {100, TestClock{7}}, {});
+  copies.on_published(rank, {100, TestClock{7}});
+  EXPECT_EQ(stable(), 0u);
+  exchange(copies, 0, e);
+  EXPECT_EQ(stable(), 0u);
+  exchange(copies, 1, f);
+  EXPECT_EQ(stable(), 100u);
+  EXPECT_EQ(f.on_open(rank, term.next()).promised, 100u);
+}
+
 TEST_F(Two, BothMustHaveIt) {
   exchange(copies, 0, e);
   EXPECT_EQ(stable(), 0u);

@@ -12,15 +12,20 @@ void raise(Sender::Extent& extent, const Sender::Extent& to) {
 
 }  // namespace
 
-void Sender::add(Rank rank, Term term, const Extent& promised) {
-  ranks_[rank] = {.term = term, .promised = promised};
+void Sender::tell(PerRank& r, const Extent& extent) {
+  raise(r.promised, extent);
+  raise(r.told, extent);
+}
+
+void Sender::add(Rank rank, Term term, const Extent& promised, const Extent& told) {
+  ranks_[rank] = {.term = term, .promised = promised, .told = told};
   told_held_ = false;
 }
 
 void Sender::on_published(Rank rank, const Extent& extent) {
   PerRank& r = ranks_.at(rank);
   raise(r.published, extent);
-  if (alone_ && promises_) raise(r.promised, r.published);
+  if (alone_ && promises_) tell(r, r.published);
 }
 
 void Sender::roll_back(Rank rank, Term term, std::uint64_t cut) {
@@ -30,14 +35,15 @@ void Sender::roll_back(Rank rank, Term term, std::uint64_t cut) {
   // The failed tests before the cut are events.
   r.published = {std::min(r.published.end, cut), {}};
   r.promised = {std::min(r.promised.end, cut), {}};
+  r.told = {std::min(r.told.end, cut), {}};
   r.carried.end = std::min(r.carried.end, cut);
   r.sent = r.stable = {};
   r.asked = r.known = false;
-  if (alone_ && promises_) raise(r.promised, r.published);
+  if (alone_ && promises_) tell(r, r.published);
   told_held_ = false;
 }
 
-void Sender::promise(Rank rank, const Extent& extent) { raise(ranks_.at(rank).promised, extent); }
+void Sender::promise(Rank rank, const Extent& extent) { tell(ranks_.at(rank), extent); }
 
 void Sender::on_connected(Generation generation) {
   on_disconnected();
@@ -67,7 +73,7 @@ void Sender::on_no_holder() {
   on_disconnected();
   alone_ = true;
   for (auto& [rank, r] : ranks_) {
-    if (promises_) raise(r.promised, r.published);
+    if (promises_) tell(r, r.published);
   }
 }
 
@@ -88,7 +94,7 @@ bool Sender::poll_append(Append& append) {
     }
     r.sent = {append.end, append.last_failed};
 #ifdef HOLDFAST_MUTATE_STABLE_WHEN_SENT
-    raise(r.promised, r.sent);
+    tell(r, r.sent);
 #endif
     return true;
   }
@@ -110,7 +116,7 @@ bool Sender::on_stable(Rank rank, Term term, const Extent& extent) {
     in_flight_ -= extent.end - r.stable.end;
     r.stable = extent;
   }
-  if (promises_) raise(r.promised, r.stable);
+  if (promises_) tell(r, r.stable);
   return true;
 }
 

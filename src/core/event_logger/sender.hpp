@@ -23,8 +23,9 @@ class Sender {
     bool operator==(const Extent&) const = default;
     bool covers(const Extent& other) const { return end >= other.end && last_failed >= other.last_failed; }
   };
-  // A rank hosted here from now on. `promised`: what an earlier hosting may have told to be stable.
-  void add(Rank rank, Term term, const Extent& promised);
+  // A rank hosted here from now on. `promised`: what an earlier hosting may have told to be stable. `told`: what of it is so now.
+  void add(Rank rank, Term term, const Extent& promised, const Extent& told);
+  void add(Rank rank, Term term, const Extent& promised) { add(rank, term, promised, promised); }
   void on_published(Rank rank, const Extent& extent);
   // Under optimist: the rank's stream ends at `cut`, and goes on under a new term. The holder is asked again.
   void roll_back(Rank rank, Term term, std::uint64_t cut);
@@ -54,7 +55,7 @@ class Sender {
   bool alone() const { return alone_; }
 
   // Never goes back but by roll_back(): what a rank was once told stays true for its gate.
-  const Extent& stable(Rank rank) const { return ranks_.at(rank).promised; }
+  const Extent& stable(Rank rank) const { return ranks_.at(rank).told; }
   // True once for each connection: its holder has all that was ever told to be stable, or was carried to an earlier one.
   bool poll_held(Generation& generation);
 
@@ -62,6 +63,7 @@ class Sender {
   struct PerRank {
     Term term{};
     Extent published, promised;
+    Extent told;                         // at most what is promised
     Extent carried;
     Extent sent, stable;                 // at the present holder
     bool asked = false, known = false;   // what it has
@@ -69,6 +71,7 @@ class Sender {
   };
   static constexpr std::uint64_t append_bytes_max = 256 << 10;
   bool is_held() const;
+  static void tell(PerRank& rank, const Extent& extent);
 
   bool promises_;
   std::uint64_t in_flight_max_, in_flight_ = 0;

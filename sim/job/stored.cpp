@@ -1,0 +1,89 @@
+#include "sim/job/stored.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/vprotocol/events.hpp"
+
+namespace hf::sim::job {
+
+using core::vprotocol::EventHead;
+using core::vprotocol::EventKind;
+
+// What was stable stays so: it may suffice now that less is wanted.
+void StoredEvents::want(const Wanted& wanted) {
+  wanted_ = wanted;
+  for (auto at = partly_.begin(); at != partly_.end();) {
+    if (!suffices(at->second)) {
+      ++at;
+      continue;
+    }
+    stable_.insert(at->first);
+    at = partly_.erase(at);
+  }
+  settle_tests();
+}
+
+bool StoredEvents::suffices(const std::vector<int>& places) const {
+  const auto agents = std::ranges::count_if(places, [](int place) { return place >= 0; });
+  const bool disk = std::ranges::find(places, stored_on_disk) != places.end();
+  const bool found = std::ranges::find(places, stored_and_found) != places.end();
+  return (found || agents >= wanted_.agents) && (disk || !wanted_.disk);
+}
+
+void StoredEvents::store(int place, Kind kind, std::uint64_t key) {
+  const Key name(kind, key);
+  if (stable_.contains(name)) return;
+  auto& places = partly_[name];
+  if (std::ranges::find(places, place) == places.end()) places.push_back(place);
+  if (!suffices(places)) return;
+  stable_.insert(name);
+  partly_.erase(name);
+}
+
+// How far each place has it, and how far all that are wanted do.
+std::uint64_t StoredEvents::least(const std::map<int, std::uint64_t>& by_place) const {
+  std::vector<std::uint64_t> agents;
+  std::uint64_t disk = 0, most = 0, found = 0;
+  for (auto [place, end] : by_place) {
+    most = std::max(most, end);
+    if (place >= 0) agents.push_back(end);
+    if (place == stored_on_disk) disk = end;
+    if (place == stored_and_found) found = end;
+  }
+  std::ranges::sort(agents, std::greater());
+  agents.resize(std::max(agents.size(), static_cast<std::size_t>(wanted_.agents)));
+  const std::uint64_t out = wanted_.agents == 0 ? most : std::max(found, agents[static_cast<std::size_t>(wanted_.agents - 1)]);
+  return wanted_.disk ? std::min(out, disk) : out;
+}
+
+void StoredEvents::settle_tests() { last_test_ = std::max(last_test_, least(last_tests_)); }
+
+void StoredEvents::on_stored(int place, Bytes events, TestClock last_failed) {
+  std::uint64_t& last_test = last_tests_[place];
+  last_test = std::max(last_test, last_failed.value);
+  for (EventHead head; events.size() >= sizeof(head);) {
+    std::memcpy(&head, events.data(), sizeof(head));
+    const std::uint64_t bytes = core::vprotocol::encoded_bytes(head);
+    if (bytes > events.size()) break;
+    if (head.kind == EventKind::match) store(place, Kind::match, head.key);
+    if (head.kind == EventKind::delivery) {
+      store(place, Kind::delivery, head.key);
+      last_test = std::max(last_test, head.key);
+    }
+    if (head.kind == EventKind::time) store(place, Kind::time, head.key);
+    if (head.kind == EventKind::cancel) store(place, Kind::cancel, head.key);
+    events = events.subspan(bytes);
+  }
+  settle_tests();
+}
+
+std::uint64_t StoredEvents::on_extent(int place, Term term, std::uint64_t end) {
+  if (term < term_) return 0;
+  if (term > term_) ends_.clear();
+  term_ = term;
+  ends_[place] = std::max(ends_[place], end);
+  return least(ends_);
+}
+
+}  // namespace hf::sim::job

@@ -1,0 +1,52 @@
+// For the checker: which events of a rank are where they survive what the level promises, from what was stored where.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/ids.hpp"
+
+namespace hf::sim::job {
+
+// An agent's number, or one of these. Found: whoever takes the rank over has it, and some agent.
+inline constexpr int stored_on_disk = -1, stored_here = -2, stored_and_found = -3;
+
+class StoredEvents {
+ public:
+  // What suffices from now on: so many agents, and the disk. Neither: wherever it is.
+  struct Wanted {
+    int agents = 0;
+    bool disk = false;
+  };
+  void want(const Wanted& wanted);
+
+  void on_stored(int place, Bytes events, TestClock last_failed);
+  // Under optimist: the stream as it is under that term, up to there. Returns how far it is stable.
+  std::uint64_t on_extent(int place, Term term, std::uint64_t end);
+  std::uint64_t stable_end() const { return least(ends_); }
+  Term term() const { return term_; }
+
+  enum class Kind : std::uint8_t { match, delivery, time, cancel };
+  bool has(Kind kind, std::uint64_t key) const { return stable_.contains({kind, key}); }
+  bool has_failed(std::uint64_t test) const { return test <= last_test_; }
+
+ private:
+  using Key = std::pair<Kind, std::uint64_t>;
+  bool suffices(const std::vector<int>& places) const;
+  void store(int place, Kind kind, std::uint64_t key);
+  void settle_tests();
+  std::uint64_t least(const std::map<int, std::uint64_t>& by_place) const;
+
+  Wanted wanted_;
+  std::set<Key> stable_;
+  std::map<Key, std::vector<int>> partly_;  // not stable yet
+  std::map<int, std::uint64_t> last_tests_;
+  std::uint64_t last_test_ = 0;
+  Term term_{};
+  std::map<int, std::uint64_t> ends_;  // under that term
+};
+
+}  // namespace hf::sim::job
