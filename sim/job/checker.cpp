@@ -52,6 +52,7 @@ void Checker::on_node_lost(Rank rank) {
 
 void Checker::on_cut(Rank rank, Term term, std::uint64_t position) {
   const std::size_t repeated = lineage_.on_cut(rank, term, position);
+  of(rank).stored.on_cut(term, position);
   RankState& state = of(rank);
   if (!state.lives.empty() && state.lives.back()->seen.size() > state.on_node.size()) state.on_node = state.lives.back()->seen;
   if (state.on_node.size() > repeated) state.on_node.resize(repeated);
@@ -136,8 +137,10 @@ void Checker::on_cancel(Life& life, std::uint32_t post, bool cancelled) {
 // ---- below
 
 void Checker::on_stored(Rank rank, int place, Term term, std::uint64_t end, Bytes events, TestClock last_failed) {
-  if (optimistic_) lineage_.on_stable(rank, term, of(rank).stored.on_extent(place, term, end));
-  else of(rank).stored.on_stored(place, events, last_failed);
+  StoredEvents& stored = of(rank).stored;
+  if (!optimistic_) return stored.on_stored(place, events, last_failed);
+  const std::uint64_t stable = stored.on_extent(place, term, end);
+  lineage_.on_stable(rank, stored.term(), stable);
 }
 
 void Checker::on_wanted(Rank rank, const StoredEvents::Wanted& wanted) {

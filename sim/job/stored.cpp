@@ -78,10 +78,16 @@ void StoredEvents::on_stored(int place, Bytes events, TestClock last_failed) {
   settle_tests();
 }
 
+void StoredEvents::on_cut(Term term, std::uint64_t position) {
+  term_ = std::max(term_, term);
+  cuts_.push_back({term, position});
+  for (auto& [place, end] : ends_) end = std::min(end, position);
+}
+
 std::uint64_t StoredEvents::on_extent(int place, Term term, std::uint64_t end) {
-  if (term < term_) return 0;
-  if (term > term_) ends_.clear();
-  term_ = term;
+  for (auto [cut, position] : cuts_) {
+    if (cut > term) end = std::min(end, position);
+  }
   ends_[place] = std::max(ends_[place], end);
   return least(ends_);
 }

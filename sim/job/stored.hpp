@@ -24,7 +24,9 @@ class StoredEvents {
   void want(const Wanted& wanted);
 
   void on_stored(int place, Bytes events, TestClock last_failed);
-  // Under optimist: the stream as it is under that term, up to there. Returns how far it is stable.
+  // Under optimist: the rank goes on under this term with what stands before `position`.
+  void on_cut(Term term, std::uint64_t position);
+  // The stream as it is under that term, up to there. Returns how far it is stable, as it is under term().
   std::uint64_t on_extent(int place, Term term, std::uint64_t end);
   std::uint64_t stable_end() const { return least(ends_); }
   Term term() const { return term_; }
@@ -46,6 +48,7 @@ class StoredEvents {
   std::map<int, std::uint64_t> last_tests_;
   std::uint64_t last_test_ = 0;
   Term term_{};
+  std::vector<std::pair<Term, std::uint64_t>> cuts_;
   std::map<int, std::uint64_t> ends_;  // under that term
 };
 
