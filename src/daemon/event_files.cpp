@@ -59,8 +59,8 @@ EventFiles::~EventFiles() {
 
 // ---- the agent's loop
 
-void EventFiles::add_rank(Rank rank, Term term, const Extent& promised) {
-  sender_.add(rank, term, promised);
+void EventFiles::add_rank(Rank rank, Term term, const Extent& promised, const Extent& told) {
+  sender_.add(rank, term, promised, told);
   look(rank);
 }
 

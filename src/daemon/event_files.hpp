@@ -40,7 +40,9 @@ class EventFiles {
   EventFiles(os::EventLoop& loop, Place place, Handlers handlers);
   ~EventFiles();
 
-  void add_rank(Rank rank, Term term, const Extent& promised);
+  // `promised`: what an earlier hosting may have told to be stable; `told`: what of it is so now.
+  void add_rank(Rank rank, Term term, const Extent& promised, const Extent& told);
+  void add_rank(Rank rank, Term term, const Extent& promised) { add_rank(rank, term, promised, promised); }
   void roll_back(Rank rank, Term term, std::uint64_t position);
   void look(Rank rank);  // it has written something
   const Extent& stable(Rank rank) const { return sender_.stable(rank); }

@@ -73,11 +73,18 @@ EventKeeper::Extent EventKeeper::stable(Rank rank) const {
 void EventKeeper::add_rank(Rank rank, Term term, const Extent& promised) {
   stop_carrying();
   terms_[rank] = term;
+  // Of several places one is enough to find it, and all must have it before it is stable.
+  const bool several = copies_.count() > 1 || (files_ && on_nodes_);
+#ifdef HOLDFAST_MUTATE_FOUND_IS_STABLE
+  const Extent told = promised;
+#else
+  const Extent told = several ? Extent{} : promised;
+#endif
   if (on_nodes_) {
-    copies_.add(rank, term, promised);
+    copies_.add(rank, term, promised, told);
     copies_.on_published(rank, owner_.written(rank));
   }
-  if (files_) files_->add_rank(rank, term, promised);
+  if (files_) files_->add_rank(rank, term, promised, told);
   tell(rank);
   pump();
 }
