@@ -40,7 +40,7 @@ holdfast_sim_mutations(500 SOURCES ${core}/event_logger/store.cpp MUTATIONS ACCE
 holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/store.cpp MUTATIONS FORGET_FENCE ${nodes} pause --workload traffic)
 holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/store.cpp MUTATIONS FORGET_PROMISED ${nodes} related-nodes --workload traffic)
 holdfast_sim_mutations(500 SOURCES ${core}/event_logger/sender.cpp MUTATIONS STABLE_WHEN_SENT)
-holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/found.cpp MUTATIONS OLDER_SUFFICES ${nodes} related-nodes --workload traffic)
+holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/found.cpp MUTATIONS OLDER_SUFFICES ${nodes} related-nodes --workload traffic --first-seed 20000)
 holdfast_sim_mutations(2000 SOURCES ${here}/keeper.cpp MUTATIONS COUNT_OLD_VISITS ARGS --kinds node,holder-connection)
 # In files; at several nodes; at both.
 set(disk ARGS --log-level disk --workload traffic --kinds)

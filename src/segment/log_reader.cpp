@@ -1,6 +1,7 @@
 #include "segment/log_reader.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace hf::segment {
@@ -10,7 +11,7 @@ const std::byte* LogReader::chunk(ChunkId id, std::uint64_t base) {
   std::size_t offset = std::size_t{index_of(id)} * chunk_bytes;
   if (offset + chunk_bytes > whole.size()) return nullptr;
   const auto* head = reinterpret_cast<const ChunkHead*>(whole.data() + offset);
-  if (head->base != base || head->stream != stream_) return nullptr;
+  if (load_acquire(head->base) != base || load_relaxed(head->stream) != stream_) return nullptr;
   return whole.data() + offset;
 }
 
@@ -48,6 +49,9 @@ bool LogReader::load(std::uint64_t position, ChunkId id, std::uint64_t end, Reco
   const std::byte* c = chunk(id, base);
   if (!c || position % record_align != 0 || position >= end || end - position < sizeof(wire::FrameHeader)) return false;
   std::memcpy(&record.header, c + chunk_head_bytes + (position - base), sizeof(wire::FrameHeader));
+  // Dropped meanwhile, it may be written over: its head says so before anything else is.
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (load_relaxed(reinterpret_cast<const ChunkHead*>(c)->base) != base) return false;
   record.position = StreamPosition{position};
   record.chunk = id;
   record.near = {};

@@ -344,6 +344,9 @@ TEST(Log, AReaderOnAnotherThreadSeesOnlyWholeRecords) {
 
 // Each record is looked for by a reader of its own, from the start, while what stands before it is dropped and written over.
 TEST(Log, AReaderOnAnotherThreadFindsItsPlaceWhileChunksAreDropped) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "the reader reads what may be written over, and looks afterwards whether it was";
+#endif
   constexpr std::uint64_t records = 4000;
   TestLog log(2, 64, 1);
   ASSERT_TRUE(log.writer().reserve(1));

@@ -1,6 +1,7 @@
 #include "segment/log_writer.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/check.hpp"
 
@@ -41,10 +42,11 @@ void LogWriter::next_chunk(int index, std::uint64_t first_record) {
   --available_;
   ++held_chunks_;
   auto* head = reinterpret_cast<ChunkHead*>(chunk(id));
-  head->base = stream.tail;
-  head->stream = static_cast<std::uint32_t>(index);
-  head->next = 0;
-  head->first_record = first_record;
+  store_relaxed(head->base, stream.tail);
+  std::atomic_thread_fence(std::memory_order_release);  // before what is written over is
+  store_relaxed(head->stream, static_cast<std::uint32_t>(index));
+  store_relaxed(head->next, ChunkId{0});
+  store_relaxed(head->first_record, first_record);
   if (stream.chunks.empty()) {
     store_relaxed(control_.stream(index).first, first_chunk_word(stream.dropped, id));
   } else {
