@@ -124,8 +124,8 @@ void EngineImpl::release_stream(Peer& to) {
   to.out.stream_released = true;
   // It has gone over to this incarnation's log, so that it needs nothing of those before either; and what was sent before
   // will be sent again.
-  if (!sent_before_) return;
-  sent_before_->forget(to.rank);
+  if (own_past_.empty()) return;
+  if (sent_before_) sent_before_->forget(to.rank);
   wire::RankName name{to.rank.value};
   agent->tell(wire::BootstrapKind::forget, name);
 }

@@ -61,7 +61,7 @@ bool EngineImpl::cancel(RecvOperation& op) {
 
 // What a predecessor has acknowledged it had matched before this call, whose outcome it did not record: it matches again first.
 void EngineImpl::await_acknowledged(Rank source) {
-  auto matched = [this, source] { return !sent_before_->holds_acknowledgement(source); };
+  auto matched = [this, source] { return !sent_before_ || !sent_before_->holds_acknowledgement(source); };
   if (!matched()) wait_on(source, matched);
 }
 

@@ -31,9 +31,21 @@ std::optional<SentBefore::Found> SentBefore::next(Destination& to, Rank destinat
   return std::nullopt;
 }
 
+bool SentBefore::exhausted() {
+  for (std::size_t i = 0; i < to_.size(); ++i) {
+    read_all(to_[i], Rank{static_cast<std::int32_t>(i)});
+    if (!to_[i].passed.empty()) return false;
+  }
+  return !damaged_;
+}
+
+void SentBefore::read_all(Destination& to, Rank destination) {
+  while (auto found = next(to, destination)) to.passed.emplace(name_of_record(found->record), *found);
+}
+
 bool SentBefore::holds_acknowledgement(Rank destination) {
   Destination& to = to_[static_cast<std::size_t>(destination.value)];
-  while (auto found = next(to, destination)) to.passed.emplace(name_of_record(found->record), *found);
+  read_all(to, destination);
   // Names of acknowledgements stand behind all others.
   return !to.passed.empty() && std::get<0>(to.passed.rbegin()->first);
 }

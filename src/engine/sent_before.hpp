@@ -25,6 +25,8 @@ class SentBefore {
   std::optional<Found> take(Rank destination, bool is_acknowledgement, Context context, Sequence sequence);
   // An acknowledgement to this destination has not been taken yet.
   bool holds_acknowledgement(Rank destination);
+  // All that the predecessors have sent has been taken: nothing will be found any more.
+  bool exhausted();
   // Nothing is looked for any more in the streams to this destination: they are about to be given back.
   void forget(Rank destination) { to_[static_cast<std::size_t>(destination.value)] = {.log = logs_.size()}; }
   // A checkpoint of the destination covers some of it, which is not known any more.
@@ -59,6 +61,7 @@ class SentBefore {
     std::map<Name, Found> passed;  // read over while looking for another name
   };
   std::optional<Found> next(Destination& to, Rank destination);
+  void read_all(Destination& to, Rank destination);
   std::vector<PeerLog*> logs_;
   std::vector<Destination> to_;
   bool damaged_ = false;
