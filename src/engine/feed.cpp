@@ -5,6 +5,12 @@
 #include "engine/engine_impl.hpp"
 
 namespace hf::engine {
+namespace {
+
+// In one look: what comes before it is wanted lies in memory, and a long log would fill that.
+constexpr unsigned records_at_once = 256;
+
+}  // namespace
 
 PeerLog* EngineImpl::log_of(Peer& of, Incarnation wanted) {
   auto& log = of.logs[wanted];
@@ -52,6 +58,7 @@ void EngineImpl::end_for_log(const Peer& of, bool dropped) {
 // Takes what the incarnation being fed has published. True when it is finished and the next one's turn has come.
 bool EngineImpl::feed_incarnation(Peer& from) {
   Incoming& in = from.in;
+  in.feeds_more = false;
   if (in.is_refused()) return false;
   bool is_final = from.incarnation > in.fed;
   PeerLog* log = log_of(from, in.fed);
@@ -67,7 +74,10 @@ bool EngineImpl::feed_incarnation(Peer& from) {
     in.reader->seek(StreamPosition{in.cursor});
   }
   segment::Record record;
-  while (in.reader && in.reader->next(record)) {
+  for (unsigned taken = 0; in.reader; ++taken) {
+    in.feeds_more = taken == records_at_once && !in.reader->at_end();
+    if (in.feeds_more) return false;
+    if (!in.reader->next(record)) break;
     if (record.header.kind == FrameKind::dependencies && !take_logged_dependencies(from, *log, record)) {
       in.reader.reset();  // it is read again from here
       return false;

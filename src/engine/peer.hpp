@@ -82,6 +82,7 @@ struct Incoming {
   std::uint64_t opening = 0;       // its Opening::position
   rail::shm::RingReader ring;
   bool feeding = false;            // records are taken from logs until the channel takes over
+  bool feeds_more = false;         // the log has more that was not looked at yet
   bool behind = false;             // TCP, feeding: its log is looked at although the channel is open, for it brings nothing
   Incarnation fed{};               // the incarnation whose log stream is being taken
   std::uint64_t cursor = 0;        // position in that stream: all before it has been taken

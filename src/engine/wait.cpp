@@ -209,8 +209,8 @@ void EngineImpl::sleep(bool (*done)(void*), void* self) {
   passes_ |= idle_look_every - 1;  // the next pass looks at everything
   progress();
   if (!done(self)) {
-    bool feeding = false;
-    for (Peer* p : local_peers_) feeding |= p->in.feeding;
+    bool feeding = false, more = false;
+    for (Peer* p : local_peers_) feeding |= p->in.feeding, more |= p->in.feeding && p->in.feeds_more;
     for (Peer* p : remote_peers_) feeding |= p->in.ask_again_at != 0;
     pollfd look[4] = {{agent->doorbell(), POLLIN, 0},
                       {agent->descriptor(), 0, 0},
@@ -218,7 +218,7 @@ void EngineImpl::sleep(bool (*done)(void*), void* self) {
                       {remote_log_ ? remote_log_->descriptor() : -1, POLLIN, 0}};
     int ms_max = finalizing_ ? sleep_finalizing_ms_max : feeding ? sleep_feeding_ms_max : sleep_ms_max;
     if (optimist_ && awaits_stable()) ms_max = sleep_held_ms_max;
-    ms_max = std::min(ms_max, ms_to_look());
+    ms_max = more ? 0 : std::min(ms_max, ms_to_look());
     ::poll(look, 4, ms_max);
     if (look[1].revents & (POLLHUP | POLLERR)) ::_exit(1);  // the agent ends its ranks when it ends
     std::uint64_t rings;
