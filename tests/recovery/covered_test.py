@@ -16,7 +16,7 @@ PRINTED = f"late: {ROUNDS} rounds\n".encode()
 
 class Covered(unittest.TestCase):
     def job(self, nodes, protocol, inject=(), options=SMALL_LOG):
-        return jobs.run(BUILD, RANKS, [PROGRAM, ROUNDS], nodes=nodes, inject=inject, options=["--protocol", protocol, *options], timeout_s=30)
+        return jobs.run(BUILD, RANKS, [PROGRAM, ROUNDS], nodes=nodes, inject=inject, options=["--protocol", protocol, *options], timeout_s=20)
 
     def expect(self, outcome):
         self.assertIsNone(jobs.complaint(outcome, PRINTED), f"{jobs.complaint(outcome, PRINTED)}\n{outcome.shell_line()}\n{outcome.stderr}")
@@ -33,6 +33,13 @@ class Covered(unittest.TestCase):
                 self.assertEqual(totals["bytes_unprotected"], 0, covered.shell_line())
                 self.assertGreater(totals["log_left"], 0)
                 self.assertLess(totals["log_left"], totals["bytes_logged"] / 4)
+
+    def test_payloads_that_are_read_later_are_kept(self):
+        """Those that stay in the sender's log until they are received: copied inside a node, announced between nodes."""
+        for nodes, options in ((1, ["--large-messages", "copied"]), (3, ["--eager-limit", "16K"])):
+            for protocol in ("pessimist", "optimist"):
+                with self.subTest(nodes=nodes, protocol=protocol):
+                    self.expect(self.job(nodes, protocol, ["covered:calls=20"], options))
 
     def test_who_needs_what_was_dropped_ends_the_job(self):
         for nodes in (1, 3):
