@@ -1,6 +1,7 @@
 // The events of a rank's predecessors, as they stand in its log or come from another agent: taken whole, or called damaged.
 #include "base/check.hpp"
 #include "core/vprotocol/optimist.hpp"
+#include "core/vprotocol/test_events.hpp"
 #include "fuzz.hpp"
 
 namespace hf::fuzz {
@@ -37,6 +38,7 @@ void take(Bytes input) {
     if (!indices.empty()) std::memcpy(indices.data(), body.data(), indices.size() * sizeof indices[0]);
     if (!replay.load(head, indices)) return;
   }
+  if (!replay.end_loading()) return;
   double time = 0;
   bool outcome = false;
   for (std::uint64_t i = 0; i < 200; ++i) {

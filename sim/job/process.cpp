@@ -56,6 +56,7 @@ void Process::load_past() {
       }
     }
   }
+  if (!protocol_.replay().end_loading()) diverged("an event log that cannot be");
   protocol_.begin(true, log_lost);
 #ifdef HOLDFAST_MUTATE_PAST_IS_STABLE
   return;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/vprotocol/events.hpp"
+#include "core/vprotocol/test_events.hpp"
 
 namespace hf::daemon {
 namespace {

@@ -144,6 +144,7 @@ Result<> EngineImpl::load_past() {
     logs.push_back(log.get());
     own_past_.push_back(std::move(log));
   }
+  if (!protocol.replay().end_loading()) return fail(Lost::job, "the event log is damaged");
   take_over_past(past_events, past_failed);
   if (optimist_) begin_optimist(stream);
   sent_before_ = std::make_unique<SentBefore>(std::move(logs), job.rank_count);

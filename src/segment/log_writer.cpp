@@ -27,8 +27,6 @@ bool LogWriter::reserve(std::uint64_t payload_bytes, std::uint64_t spare_chunks)
   return true;
 }
 
-bool LogWriter::reserve_raw(int, std::uint64_t bytes) { return reserve(bytes); }
-
 void LogWriter::next_chunk(int index, std::uint64_t first_record) {
   Stream& stream = streams_[static_cast<std::size_t>(index)];
   ChunkId id;
@@ -79,8 +77,7 @@ void LogWriter::finish(int index) {
   move(stream, padded(stream.tail) - stream.tail);  // the area's size is a multiple of record_align: never past its end
 }
 
-void LogWriter::append_raw(int index, Bytes bytes) {
-  announce_early(index, bytes.size());
+void LogWriter::append_raw_pieces(int index, Bytes bytes) {
   while (!bytes.empty()) {
     MutableBytes out = area(index, bytes.size());
     std::memcpy(out.data(), bytes.data(), out.size());

@@ -31,7 +31,7 @@ class LogWriter : public SegmentMap {
   // Room for a record with this payload, and for as many chunks more, asking for segments as needed. False: exhausted;
   // nothing was changed.
   bool reserve(std::uint64_t payload_bytes, std::uint64_t spare_chunks = 0);
-  bool reserve_raw(int stream, std::uint64_t bytes);
+  bool reserve_raw(int stream, std::uint64_t bytes) { return fits_raw(stream, bytes) || reserve(bytes); }
 
   // Appends header (its `position` and `check` are filled in) and payload; `fill(offset, out)` writes payload bytes.
   // The caller has called reserve. Returns where the record stands. Not visible before publish().
@@ -71,7 +71,13 @@ class LogWriter : public SegmentMap {
     }
     finish(stream);
   }
-  void append_raw(int stream, Bytes bytes);  // after reserve_raw
+  [[gnu::always_inline]] void append_raw(int stream, Bytes bytes) {  // after reserve_raw
+    Stream& s = streams_[static_cast<std::size_t>(stream)];
+    announce_early(stream, bytes.size());
+    if (bytes.size() > s.room) return append_raw_pieces(stream, bytes);
+    copy_short(s.at, bytes.data(), bytes.size());
+    end_raw(s, bytes.size());
+  }
 
   std::uint64_t appended(int stream) const { return streams_[static_cast<std::size_t>(stream)].tail; }
   void publish(int stream) {
@@ -128,6 +134,12 @@ class LogWriter : public SegmentMap {
     move(stream, bytes - sizeof(wire::FrameHeader));
     // Nobody has these lines yet: they come while the program computes, and not when the next record is written.
     prefetch_for_writing(stream.at);
+    prefetch_for_writing(stream.at + line_bytes);
+  }
+  bool fits_raw(int stream, std::uint64_t bytes) const { return bytes <= streams_[static_cast<std::size_t>(stream)].room; }
+  void append_raw_pieces(int stream, Bytes bytes);
+  static void end_raw(Stream& stream, std::uint64_t bytes) {
+    move(stream, bytes);
     prefetch_for_writing(stream.at + line_bytes);
   }
   static void move(Stream& stream, std::uint64_t bytes) {

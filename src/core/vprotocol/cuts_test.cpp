@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/test_seed.hpp"
+#include "core/vprotocol/test_events.hpp"
 
 namespace hf::core::vprotocol {
 namespace {

@@ -11,11 +11,12 @@ std::size_t whole_events(Bytes stream) {
   return at;
 }
 
-void encode(std::vector<std::byte>& out, const EventHead& head, std::span<const std::int32_t> indices) {
-  std::size_t start = out.size();
-  out.resize(start + encoded_bytes(head));
-  std::memcpy(out.data() + start, &head, sizeof(head));
-  if (!indices.empty()) std::memcpy(out.data() + start + sizeof(head), indices.data(), indices.size_bytes());
+void EventBuffer::append(const EventHead& head, std::span<const std::int32_t> indices) {
+  const std::size_t start = blocks_.size();
+  blocks_.resize(start + encoded_bytes(head) / sizeof(EventHead));
+  blocks_[start] = head;
+  const auto behind = std::as_writable_bytes(std::span(blocks_).subspan(start + 1));
+  if (!indices.empty()) std::memcpy(behind.data(), indices.data(), indices.size_bytes());
 }
 
 }  // namespace hf::core::vprotocol

@@ -47,6 +47,18 @@ constexpr std::uint64_t encoded_bytes(const EventHead& head) {
 // How much of these bytes, the beginning of an event stream, are whole events.
 std::size_t whole_events(Bytes stream);
 
-void encode(std::vector<std::byte>& out, const EventHead& head, std::span<const std::int32_t> indices = {});
+// Encoded events that are to be stored.
+class EventBuffer {
+ public:
+  void append(const EventHead& head) { blocks_.push_back(head); }
+  void append(const EventHead& head, std::span<const std::int32_t> indices);
+  Bytes bytes() const { return std::as_bytes(std::span(blocks_)); }
+  std::size_t size() const { return blocks_.size() * sizeof(EventHead); }
+  bool empty() const { return blocks_.empty(); }
+  void clear() { blocks_.clear(); }
+
+ private:
+  std::vector<EventHead> blocks_;  // all events are multiples of a head
+};
 
 }  // namespace hf::core::vprotocol

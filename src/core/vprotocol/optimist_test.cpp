@@ -22,6 +22,7 @@ struct Joined {
       EXPECT_TRUE(events.replay().load(head, indices));
       at += encoded_bytes(head);
     }
+    EXPECT_TRUE(events.replay().end_loading());
     events.begin(true);
     optimist.begin(Term(term), stream);
   }

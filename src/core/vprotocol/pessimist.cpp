@@ -11,7 +11,8 @@ void Pessimist::append(const EventHead& head, std::span<const std::int32_t> indi
     if (head.kind != EventKind::delivery) append({EventKind::delivery, 0, last_failed_.value});
 #endif
   }
-  encode(encoded_, head, indices);
+  if (indices.empty()) encoded_.append(head);
+  else encoded_.append(head, indices);
   last_event_end_ = encoded_.size();
   ++event_count_;
   bool replaces = head.kind == EventKind::delivery && poll_failed();

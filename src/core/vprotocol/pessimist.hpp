@@ -52,7 +52,7 @@ class Pessimist {
   void close_failed_run();
   bool has_failed_run() const { return run_open_; }
   // What the state depends on more than before, without being an event of this rank.
-  void append_dependency(const Dependency& dependency) { encode(encoded_, record_of(dependency)); }
+  void append_dependency(const Dependency& dependency) { encoded_.append(record_of(dependency)); }
   double on_time(double now);  // appends an event when not replayed; never goes back
   // free: it looks whether the receive is matched. after_past: the same, once all that its source had sent before this incarnation has
   // arrived: a predecessor may have acknowledged a match, which is made again then.
@@ -62,7 +62,7 @@ class Pessimist {
 
   // Encoded events since the last call; valid until the next call of any member. Empty: none.
   bool has_events() const { return !encoded_.empty(); }
-  std::span<const std::byte> events() const { return encoded_; }
+  Bytes events() const { return encoded_.bytes(); }
   void events_taken() { encoded_.clear(), last_event_end_ = 0; }
   // Of them, up to the end of the last one that is no record of a dependency; 0: there is none.
   std::size_t last_event_end() const { return last_event_end_; }
@@ -87,7 +87,7 @@ class Pessimist {
   bool records_failed_ = false, run_open_ = false;  // tests up to last_failed_, behind the last event, found nothing
   std::uint64_t event_count_ = 0;
   double last_time_ = 0, time_offset_ = 0;
-  std::vector<std::byte> encoded_;
+  EventBuffer encoded_;
   std::size_t last_event_end_ = 0;
 };
 

@@ -10,7 +10,7 @@ bool Replay::load(const EventHead& head, std::span<const std::int32_t> indices) 
   if (head.kind == EventKind::dependency) return true;
   switch (head.kind) {
     case EventKind::match:
-      if (!matches_.emplace(RequestNumber{head.key}, Rank{static_cast<std::int32_t>(head.count)}).second) return false;
+      matches_.push_back({RequestNumber{head.key}, Rank{static_cast<std::int32_t>(head.count)}});
       break;
     case EventKind::delivery: {
       TestClock clock{head.key};
@@ -18,7 +18,8 @@ bool Replay::load(const EventHead& head, std::span<const std::int32_t> indices) 
       last_recorded_ = clock;
       last_clock_ = std::max(last_clock_, clock);
       if (indices.empty()) return true;  // nothing to wait for: a test up to last_clock_ without a delivery finds nothing
-      deliveries_.push_back({clock, {indices.begin(), indices.end()}});
+      deliveries_.push_back({clock, indices_.size(), indices.size()});
+      indices_.insert(indices_.end(), indices.begin(), indices.end());
       break;
     }
     case EventKind::time:
@@ -34,30 +35,34 @@ bool Replay::load(const EventHead& head, std::span<const std::int32_t> indices) 
   return true;
 }
 
+bool Replay::end_loading() {
+  if (!std::ranges::is_sorted(matches_, {}, &Match::number)) std::ranges::sort(matches_, {}, &Match::number);
+  return std::ranges::adjacent_find(matches_, {}, &Match::number) == matches_.end();
+}
+
 void Replay::load_last_failed(TestClock clock) { last_clock_ = std::max(last_clock_, clock); }
 
 Replay::Receive Replay::on_post(RequestNumber number) {
-  if (auto cancel = cancels_.find(number); cancel != cancels_.end() && cancel->second) return {Receive::cancelled, any_rank};
-  auto match = matches_.find(number);
-  if (match == matches_.end()) return {};
-  Receive out{Receive::forced, match->second};
-  matches_.erase(match);
+  if (auto cancel = cancels_.empty() ? cancels_.end() : cancels_.find(number); cancel != cancels_.end() && cancel->second) return {Receive::cancelled, any_rank};
+  while (next_match_ < matches_.size() && matches_[next_match_].number < number) ++next_match_;
+  if (next_match_ == matches_.size() || matches_[next_match_].number != number) return {};
   consume();
-  return out;
+  return {Receive::forced, matches_[next_match_++].source};
 }
 
 Replay::Test Replay::on_test(TestClock clock) {
   clock_ = clock;
-  if (deliveries_.empty()) return {clock <= last_clock_ ? Test::nothing : Test::free, {}};
-  if (clock < deliveries_.front().clock) return {Test::nothing, {}};
-  if (clock > deliveries_.front().clock) return {Test::diverged, {}};
-  current_ = std::move(deliveries_.front().indices);
-#ifdef HOLDFAST_MUTATE_REPLAY_OUT_OF_ORDER
-  std::ranges::sort(current_);
-#endif
-  deliveries_.pop_front();
+  if (next_delivery_ == deliveries_.size()) return {clock <= last_clock_ ? Test::nothing : Test::free, {}};
+  const Delivery& next = deliveries_[next_delivery_];
+  if (clock < next.clock) return {Test::nothing, {}};
+  if (clock > next.clock) return {Test::diverged, {}};
+  ++next_delivery_;
   consume();
-  return {Test::exactly, current_};
+  const std::span<std::int32_t> which(indices_.data() + next.first, next.count);
+#ifdef HOLDFAST_MUTATE_REPLAY_OUT_OF_ORDER
+  std::ranges::sort(which);
+#endif
+  return {Test::exactly, which};
 }
 
 bool Replay::take_time(double& value) {

@@ -18,6 +18,8 @@ class Replay {
   // One event of a predecessor. False: implausible (a damaged log); the caller ends the job.
   // Records of dependencies are passed over: they are nothing that the program repeats.
   bool load(const EventHead& head, std::span<const std::int32_t> indices);
+  // Behind the last load, before anything is asked. False: implausible.
+  bool end_loading();
   // The clock of the last test that a predecessor is known to have made and that found nothing.
   void load_last_failed(TestClock clock);
 
@@ -32,7 +34,7 @@ class Replay {
     enum Kind { unrecorded, forced, cancelled } kind = unrecorded;
     Rank source = any_rank;  // forced
   };
-  Receive on_post(RequestNumber number);
+  Receive on_post(RequestNumber number);  // numbers rise
 
   // A completion test begins; clocks rise by one each test. Beyond the record: free.
   struct Test {
@@ -45,16 +47,22 @@ class Replay {
   bool take_cancel(RequestNumber number, bool& outcome);  // false: none recorded
 
  private:
+  struct Match {
+    RequestNumber number;
+    Rank source;
+  };
   struct Delivery {
     TestClock clock;
-    std::vector<std::int32_t> indices;
+    std::size_t first, count;  // of indices_
   };
   void consume() { --pending_, ++consumed_; }
-  std::unordered_map<RequestNumber, Rank> matches_;
+  std::vector<Match> matches_;  // by number: requests are posted in this order
+  std::size_t next_match_ = 0;
   std::unordered_map<RequestNumber, bool> cancels_;
-  std::deque<Delivery> deliveries_;
+  std::vector<Delivery> deliveries_;
+  std::size_t next_delivery_ = 0;
+  std::vector<std::int32_t> indices_;
   std::deque<double> times_;
-  std::vector<std::int32_t> current_;
   std::uint64_t pending_ = 0;  // recorded events not yet consumed
   std::uint64_t consumed_ = 0;
   TestClock clock_{};       // of the last test replayed

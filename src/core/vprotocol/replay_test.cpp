@@ -5,6 +5,8 @@
 
 #include <bit>
 
+#include "core/vprotocol/test_events.hpp"
+
 namespace hf::core::vprotocol {
 namespace {
 
@@ -36,6 +38,22 @@ TEST(Replay, NothingRecordedIsOverAtOnce) {
   EXPECT_FALSE(replay.take_time(t));
   bool cancelled;
   EXPECT_FALSE(replay.take_cancel(RequestNumber{0}, cancelled));
+}
+
+// They are recorded when they are made, and asked for in the order of the posts.
+TEST(Replay, MatchesAreFoundByNumberWhateverTheirOrder) {
+  Replay replay;
+  for (std::uint32_t source : {7u, 2u, 9u, 4u}) ASSERT_TRUE(replay.load({EventKind::match, source, source}, {}));
+  ASSERT_TRUE(replay.end_loading());
+  for (int number = 0; number < 11; ++number) {
+    const bool recorded = number == 2 || number == 4 || number == 7 || number == 9;
+    const Replay::Receive receive = replay.on_post(RequestNumber{static_cast<std::uint64_t>(number)});
+    EXPECT_EQ(receive.kind, recorded ? Replay::Receive::forced : Replay::Receive::unrecorded) << number;
+    if (recorded) {
+      EXPECT_EQ(receive.source, Rank{number});
+    }
+    EXPECT_EQ(replay.over(), number >= 9) << number;
+  }
 }
 
 // Paper 000, IV.A.4.
@@ -75,7 +93,10 @@ TEST(Replay, DamagedLogsAreRefused) {
   std::int32_t found[] = {0};
   Replay twice;
   EXPECT_TRUE(twice.load({EventKind::match, 1, 5}, {}));
-  EXPECT_FALSE(twice.load({EventKind::match, 2, 5}, {})) << "a receive matches once";
+  EXPECT_TRUE(twice.load({EventKind::match, 1, 3}, {})) << "matches come in any order";
+  EXPECT_TRUE(twice.end_loading());
+  EXPECT_TRUE(twice.load({EventKind::match, 2, 5}, {}));
+  EXPECT_FALSE(twice.end_loading()) << "a receive matches once";
   EXPECT_TRUE(twice.load({EventKind::cancel, 1, 5}, {}));
   EXPECT_FALSE(twice.load({EventKind::cancel, 1, 5}, {}));
   Replay backwards;

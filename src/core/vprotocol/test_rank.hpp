@@ -52,6 +52,7 @@ class TestRank {
       if (!indices.empty()) std::memcpy(indices.data(), event.data() + sizeof(head), indices.size() * 4);
       loaded_ = protocol_.replay().load(head, indices) && loaded_;
     }
+    loaded_ = protocol_.replay().end_loading() && loaded_;
     protocol_.replay().load_last_failed(store.last_failed);
     protocol_.begin(!store.events.empty() || store.last_failed.value > 0, store.log_lost);
   }
