@@ -138,6 +138,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   std::optional<std::vector<std::byte>> events_of(const LocalRank& rank, std::uint64_t position);
   void look_at_streams();
   bool look_at(LocalRank& rank);
+  void tell_orphan(const LocalRank& rank);
   void on_roll_back(Bytes payload);
   void roll_back_if_ended(LocalRank& rank);
   Result<> roll_back(LocalRank& rank, const RollBack& to);

@@ -65,10 +65,14 @@ bool Agent::look_at(LocalRank& rank) {
   rank.exit_untold = rank.failure_untold = false;
   const segment::ControlView control = segments_->control(rank.rank, rank.incarnation);
   event(EventKind::rolled_back, rank, {0, control ? segment::load_acquire(control.header().call) : 0});
-  send_head(ControlKind::orphan, Orphan{rank.rank, rank.incarnation, rank.term, 0, *lost});
+  tell_orphan(rank);
   if (rank.alive()) kill_rest(rank);  // it is concluded, and then rolled back, when all of it is dead
   else rank.state = State::orphaned;
   return true;
+}
+
+void Agent::tell_orphan(const LocalRank& rank) {
+  send_head(ControlKind::orphan, Orphan{rank.rank, rank.incarnation, rank.term, 0, *rank.rolled_to});
 }
 
 // ---- starting an orphan anew
@@ -77,7 +81,7 @@ void Agent::on_roll_back(Bytes payload) {
   RollBack to;
   if (!read_struct(payload, to)) return on_head_gone();  // not our head
   LocalRank* rank = local(to.rank);
-  if (!rank || !rank->rolled_to || ending_) return;
+  if (!rank || !rank->rolled_to || to.term != rank->term + 1 || ending_) return;
   rank->roll_back = to;
   roll_back_if_ended(*rank);
 }

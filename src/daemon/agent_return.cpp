@@ -7,6 +7,8 @@ namespace hf::daemon {
 // Ranks that were to be taken over are the new head's to place: it cannot know that they were given to this agent.
 void Agent::on_head_lost() {
   adoptions_.clear();
+  not_announced_.clear();
+  found_.clear();
   if (keeper_) keeper_->give_up_fetch();
   loop_.cancel(cut_);
   cut_ = 0;
@@ -28,6 +30,9 @@ void Agent::on_head_back() {
   if (output_paused_ && output_unconfirmed_ <= output_window() / 2) pause_output(false);
   for (const ToldEvent& told : told_) send_head(ControlKind::event, told.event, told.text);
   send_head_bytes(ControlKind::reported);
+  for (auto& rank : ranks_) {
+    if (rank->rolled_to && !rank->roll_back) tell_orphan(*rank);
+  }
   if (!adopt_failure_.empty()) send_head_bytes(ControlKind::adopt_failed, bytes_of(adopt_failure_));
   if (over_) send_head_bytes(ControlKind::gone);
 }

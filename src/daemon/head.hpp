@@ -87,7 +87,7 @@ class Head {
     std::uint32_t whole_from = 0;
     bool moving = false;       // it is being taken over
     bool claimed = false;      // to a head that goes on: some agent hosts it
-    std::size_t cuts = 0;      // protocol optimist: so often a hosting of it began without all that was before
+    std::uint32_t rolled_back_term = 0;  // protocol optimist: of the last hosting that began with a rollback
   };
   struct EventCopy {
     int holder = -1;
@@ -148,9 +148,14 @@ class Head {
   void on_adopt_failed(int agent, Bytes text);
   // ---- head_orphans.cpp: protocol optimist (docs/optimist.md)
   bool announce_cut(const EventsCut& cut);
+  void keep_cut(const EventsCut& cut);
+  void recall_cuts();
+  void announce_all_again();
   void on_begun(int agent, Bytes payload);
   void on_orphan(int agent, Bytes payload);
+  bool begin_rollback(const Orphan& orphan);
   void revive(int rank);
+  void point(const char* name);
   void end(int exit_code, std::uint32_t grace_ms);
   void finish_if_over();
   int finish();
@@ -164,6 +169,8 @@ class Head {
   HeadFacts* facts_;     // null: nobody goes on for this head
   std::uint32_t epoch_;  // its number
   bool resuming_ = false;
+  std::vector<EventsCut> cuts_;  // announced, protocol optimist
+  std::vector<std::pair<int, Orphan>> orphans_told_;  // by which agents, while resuming
   Instant interrupted_at_{};
   std::unique_ptr<Background> background_;
   os::UniqueFd signals_;

@@ -21,6 +21,7 @@ void Head::keep(int rank) {
   facts_->groups = groups_;
   for (int place : h.places) facts_->may_hold(rank, place) = true;
   facts.whole_from = h.whole_from;
+  facts.rolled_back_term = h.rolled_back_term;
   const AgentState& host = states_[static_cast<std::size_t>(h.agent)];
   facts.generation = host.generation;
   for (std::size_t copy = 0; copy < host.copies.size(); ++copy) {
@@ -39,6 +40,7 @@ void Head::recall(int rank) {
   h.incarnation = facts.incarnation;
   h.term = facts.term;
   h.whole_from = facts.whole_from;
+  h.rolled_back_term = facts.rolled_back_term;
   AgentState& host = states_[static_cast<std::size_t>(h.agent)];
   host.generation = std::max<std::uint32_t>(host.generation, facts.generation);
   host.copies.clear();
@@ -67,6 +69,7 @@ Result<> Head::resume() {
   }
   output_.say(fmt::format("the head of this job was killed; another one goes on (number {})", epoch_ + 1));
   resuming_ = true;
+  recall_cuts();
   timeline_.on_lost_heads(epoch_);
   std::vector<bool> lost;
   for (int node = 0; node < job_.agent_count(); ++node) lost.push_back(facts_->lost(node));
@@ -97,15 +100,17 @@ void Head::on_report(int node, Bytes payload) {
 // A hosting of an older term was declared lost, and has not heard of it.
 void Head::on_hosted(int node, const HostedRank& hosted) {
   Hosting& h = hosting(hosted.rank);
-  if (hosted.term != h.term) {
+  // It is to be rolled back, and the agent has not heard of it: it asks again.
+  const bool rolls_back = h.agent == node && h.rolled_back_term == h.term && hosted.term + 1 == h.term;
+  if (hosted.term != h.term && !rolls_back) {
     states_[static_cast<std::size_t>(node)].superseded = true;
     return;
   }
   h.claimed = true;
   h.agent = node;
   h.group = hosted.group;
-  h.log_base = hosted.log_base;
-  h.incarnation = hosted.incarnation;
+  h.log_base = rolls_back ? h.incarnation - 1 : hosted.log_base;
+  if (!rolls_back) h.incarnation = hosted.incarnation;
   h.state = wire::RankState::absent;
   h.listens = {};
   watching_.on_moved(hosted.rank, node);
@@ -158,6 +163,8 @@ void Head::resume_over() {
     give_holders(node);
   }
   for (int rank = 0; rank < job_.rank_count(); ++rank) publish(rank);
+  announce_all_again();
+  if (ending_) return;
   for (int node : missing) {
     // The lost head has said so, and moved its ranks.
     if (ranks_at(node).empty()) on_agent_gone(node), watching_.on_node_lost(node);

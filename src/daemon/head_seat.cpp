@@ -35,9 +35,10 @@ Result<> keep_seat(HeadSeat& seat, int ranks, int agents) {
   if (!input) return std::unexpected(input.error());
   seat.input = std::move(*input);
   static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free && sizeof(std::atomic<bool>) == 1);
-  static_assert(sizeof(HeadFacts) % alignof(RankFacts) == 0);
+  static_assert(sizeof(HeadFacts) % alignof(RankFacts) == 0 && sizeof(RankFacts) % alignof(EventsCut) == 0);
   const auto rank_count = static_cast<std::size_t>(ranks);
-  const std::size_t bytes = sizeof(HeadFacts) + rank_count * sizeof(RankFacts) + (rank_count + 1) * static_cast<std::size_t>(agents);
+  const std::size_t bytes = sizeof(HeadFacts) + rank_count * sizeof(RankFacts) + HeadFacts::cuts_max(ranks) * sizeof(EventsCut) +
+                            (rank_count + 1) * static_cast<std::size_t>(agents);
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return fail(fmt::format("no memory to share with the head: {}", std::strerror(errno)));
   // All else begins as zeros, as it is there.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "daemon/control_messages.hpp"
 #include "daemon/job.hpp"
 #include "daemon/launcher/launcher.hpp"
 #include "os/tcp.hpp"
@@ -27,6 +28,7 @@ struct RankFacts {
     std::atomic<std::uint32_t> generation = 0;
   };
   std::array<Copy, event_copies_max> copies;
+  std::atomic<std::uint32_t> rolled_back_term = 0;  // of the last hosting that began with a rollback (docs/optimist.md); 0: none
   std::atomic<std::uint32_t> unprotected = 0;    // wire::UnprotectReason, plus 1; 0: it is not
   std::atomic<std::int64_t> unprotected_ns = 0;  // since when
 };
@@ -45,11 +47,15 @@ struct HeadFacts {
   std::atomic<bool> input_ended = false;
   std::atomic<bool> left = false;     // the agents were told to leave: nobody comes back
   std::atomic<bool> written = false;  // report and record
+  std::atomic<std::uint32_t> cut_count = 0;  // of announced_cuts()
 
   RankFacts& rank(int number) { return reinterpret_cast<RankFacts*>(this + 1)[number]; }
+  // In the order in which they were announced; the first cut_count of them.
+  EventsCut* announced_cuts() { return reinterpret_cast<EventsCut*>(&rank(ranks)); }
+  static std::size_t cuts_max(int ranks) { return static_cast<std::size_t>(ranks) * wire::board_cuts_max; }
   // Whether that agent may have determinants of the rank.
   std::atomic<bool>& may_hold(int rank_number, int agent) {
-    auto* bits = reinterpret_cast<std::atomic<bool>*>(&rank(ranks));
+    auto* bits = reinterpret_cast<std::atomic<bool>*>(announced_cuts() + cuts_max(ranks));
     return bits[static_cast<std::size_t>(rank_number) * static_cast<std::size_t>(agents) + static_cast<std::size_t>(agent)];
   }
   std::atomic<bool>& lost(int agent) { return may_hold(ranks, agent); }

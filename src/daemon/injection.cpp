@@ -56,6 +56,16 @@ Result<Injection> parse_random(std::string_view spec, const Fields& fields) {
   return out;
 }
 
+// NAME or NAME:N, of a named point in the code.
+bool parse_point(const std::string& value, std::string& out) {
+  const std::size_t colon = value.rfind(':');
+  std::uint64_t pass = 1;
+  if (colon != std::string::npos && (!parse_number(std::string_view(value).substr(colon + 1), pass) || pass == 0)) return false;
+  const std::string name = value.substr(0, colon);
+  out = fmt::format("{}:{}", name, pass);
+  return !name.empty() && name.find_first_of("=;,") == std::string::npos;
+}
+
 Result<Injection> parse_kill(std::string_view spec, const Fields& fields, int rank_count) {
   Injection out;
   int conditions = 0;
@@ -74,12 +84,7 @@ Result<Injection> parse_kill(std::string_view spec, const Fields& fields, int ra
       ++conditions;
     } else if (key == "point") {
       out.kind = Injection::Kind::at_point;
-      std::size_t colon = value.rfind(':');
-      std::uint64_t pass = 1;
-      good = colon == std::string::npos || (parse_number(std::string_view(value).substr(colon + 1), pass) && pass > 0);
-      std::string name = value.substr(0, colon);
-      good = good && !name.empty() && name.find_first_of("=;,") == std::string::npos;
-      out.point = fmt::format("{}:{}", name, pass);
+      good = parse_point(value, out.point);
       ++conditions;
     }
     if (!good) return fail(fmt::format("--inject {}: '{}={}' is not understood", spec, key, value));
@@ -187,7 +192,7 @@ Result<Injection> parse_covered(std::string_view spec, const Fields& fields, int
   return out;
 }
 
-// head,at=T and head:random,rate=R/s.
+// head,at=T, head,point=NAME:N and head:random,rate=R/s.
 Result<Injection> parse_head(std::string_view spec) {
   Result<Fields> fields = split_fields(spec, spec.size() > 5 ? spec.substr(5) : "");
   if (!fields) return std::unexpected(fields.error());
@@ -195,8 +200,12 @@ Result<Injection> parse_head(std::string_view spec) {
   out.kind = Injection::Kind::head;
   const bool timed = spec.starts_with("head,") && fields->size() == 1 && fields->contains("at");
   if (timed && parse_duration((*fields)["at"], out.at_ns)) return out;
+  if (spec.starts_with("head,") && fields->size() == 1 && fields->contains("point")) {
+    out.kind = Injection::Kind::head_point;
+    if (parse_point((*fields)["point"], out.point)) return out;
+  }
   if (!spec.starts_with("head:") || !fields->contains("random") || fields->contains("max")) {
-    return fail(fmt::format("--inject {}: give it as head,at=1s or head:random,rate=0.2/s", spec));
+    return fail(fmt::format("--inject {}: give it as head,at=1s, head,point=NAME:N or head:random,rate=0.2/s", spec));
   }
   Result<Injection> random = parse_random(spec, *fields);
   if (random) random->kind = Injection::Kind::head_random;
@@ -211,7 +220,7 @@ Result<Injection> parse_one(std::string_view spec, int rank_count, int agent_cou
     return fail(
         fmt::format("--inject {}: only kill:..., node:..., pause:..., unshared:..., disk:..., partition:..., covered:... and head are known (kill:rank=R,at=T, kill:rank=R,call=N, "
                     "kill:rank=R,point=NAME:N, kill:random,rate=R/s, node:N,at=T, node:random,rate=R/s, pause:node=N,at=T,for=T, "
-                    "unshared:node=N,at=T,for=T, disk:node=N,at=T,for=T, partition:0,1|2,3,at=T,for=T, covered:calls=N,rank=R, head,at=T)",
+                    "unshared:node=N,at=T,for=T, disk:node=N,at=T,for=T, partition:0,1|2,3,at=T,for=T, covered:calls=N,rank=R, head,at=T, head,point=NAME:N)",
                     spec));
   }
   Result<Fields> split = split_fields(spec, spec.substr(verb.size()));

@@ -17,6 +17,7 @@
 //   covered:calls=N,rank=R     as if a checkpoint of rank R (of every rank when left out), at each of its N-th MPI calls, covered what it has
 //                              taken: its senders forget that. If it dies then, the job ends: there is no checkpoint
 //   head,at=1s                 SIGKILL to the head, which ends the job
+//   head,point=NAME:N          the same at the N-th pass of a named point of the head, of the first one (Head::point)
 //   head:random,rate=0.2/s,seed=S   the same at a random time
 // Several are separated by ';'.
 #pragma once
@@ -31,7 +32,7 @@
 namespace hf::daemon {
 
 struct Injection {
-  enum class Kind : std::uint32_t { at_time, at_call, at_point, random, node, node_random, pause, unshared, disk, partition, covered, head, head_random } kind = Kind::at_time;
+  enum class Kind : std::uint32_t { at_time, at_call, at_point, random, node, node_random, pause, unshared, disk, partition, covered, head, head_random, head_point } kind = Kind::at_time;
   int rank = 0;
   int node = 0;
   std::int64_t for_ns = 0;

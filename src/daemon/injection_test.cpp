@@ -87,7 +87,12 @@ TEST(Injection, OfTheHead) {
   EXPECT_EQ(out[1].kind, Injection::Kind::head_random);
   EXPECT_EQ(out[1].seed, 3u);
   EXPECT_FALSE(out[2].seed_given);
-  for (const char* bad : {"head", "head,", "head:", "headat=1s", "head,at=soon", "head,at=1s,for=2s", "head:at=1s", "head:random",
+  out.clear();
+  ASSERT_TRUE(parse_injections("head,point=cut.kept;head,point=cut.told:3", 4, 3, out));
+  EXPECT_EQ(out[0].kind, Injection::Kind::head_point);
+  EXPECT_EQ(out[0].point, "cut.kept:1");
+  EXPECT_EQ(out[1].point, "cut.told:3");
+  for (const char* bad : {"head,point=", "head,point=a:0", "head,point=:1", "head,point=a,at=1s", "head:point=a", "head", "head,", "head:", "headat=1s", "head,at=soon", "head,at=1s,for=2s", "head:at=1s", "head:random",
                           "heads,at=1s", "head:random,rate=1,max=2", "head,random,rate=1", "head,at=1s,at=2s"}) {
     EXPECT_FALSE(parse_injections(bad, 4, 3, out)) << bad;
   }

@@ -97,6 +97,13 @@ void KillPlan::strike(Random& random) {
   arm(random);
 }
 
+void KillPlan::pass(const char* point) {
+  const std::string here = fmt::format("{}:{}", point, ++passes_[point]);
+  for (const Injection& injection : injections_) {
+    if (injection.kind == Kind::head_point && injection.point == here) handlers_.kill_head();
+  }
+}
+
 void KillPlan::stop() {
   stopped_ = true;
   for (auto& timer : timers_) loop_.cancel(timer);

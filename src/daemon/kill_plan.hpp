@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <list>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ class KillPlan {
   void resume(Instant zero, Instant now, std::uint32_t head);
   void on_rank_over(int rank) { running_[static_cast<std::size_t>(rank)] = false; }
   void on_rank_again(int rank) { running_[static_cast<std::size_t>(rank)] = true; }  // it had finished, and runs once more
+  void pass(const char* point);  // of the head
   void stop();  // the job ends
   // Kills at a time that never came, or came after their rank had finished; one line each.
   std::vector<std::string> not_carried_out() const;
@@ -55,6 +57,7 @@ class KillPlan {
   Instant zero_{}, random_zero_{};
   std::vector<os::EventLoop::TimerId> timers_;
   std::vector<const Injection*> done_;
+  std::map<std::string, std::uint64_t> passes_;  // of the head's points
   std::list<Random> randoms_;
   bool stopped_ = false;
 };

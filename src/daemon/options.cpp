@@ -257,7 +257,6 @@ std::expected<Program, UsageError> make_program(const Section& section, const Wh
 
 std::expected<void, UsageError> fill_background(const Whole& whole, bool placed, RunOptions& out) {
   out.detach = whole.detach;
-  if (whole.detach && out.job.is_optimist()) return usage("--detach: another head cannot go on with --protocol optimist yet; say pessimist");
   if (whole.detach && placed) return usage("--detach: the ranks are srun's tasks, which end with it; it is for holdfast run");
   if (whole.output_limit.empty()) return {};
   if (!whole.detach) return usage("--output-limit: only the output of a job with --detach is kept");

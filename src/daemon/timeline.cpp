@@ -77,6 +77,7 @@ void Timeline::on_event(const Event& event, Bytes text) {
       }
       break;
     case EventKind::rolled_back:
+      r.rolled_back = true;
       r.ended_ns = event.time_ns;
       r.end_call = event.b;
       break;
@@ -110,11 +111,6 @@ std::vector<Timeline::Failure> Timeline::failures() const {
   }
   std::ranges::stable_sort(out, {}, &Failure::at_ns);
   return out;
-}
-
-void Timeline::on_rolled_back(int rank, std::uint32_t incarnation) {
-  Event event{EventKind::rolled_back, rank, incarnation};
-  record(event).rolled_back = true;
 }
 
 void Timeline::on_moved_on(int from, const std::vector<int>& ranks, const std::vector<int>& to) {

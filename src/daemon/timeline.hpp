@@ -20,7 +20,7 @@ struct IncarnationRecord {
   std::int64_t killed_ns = 0;  // by injection: the moment of the signal
   std::int64_t ended_ns = 0;   // when the agent had seen the end and drained the output
   int end_signal = 0;          // 0: no signal
-  bool rolled_back = false;    // it depended on what was lost, and was followed by one that does not
+  bool rolled_back = false;    // it depended on what was lost
   std::uint64_t end_call = 0;  // MPI call last begun
   std::uint64_t calls_replayed = 0, messages_replayed = 0, sends_suppressed = 0, determinants_replayed = 0;
   std::optional<segment::Counters> counters;  // once ended
@@ -49,7 +49,6 @@ class Timeline {
  public:
   Timeline(int rank_count, Instant start) : start_(start), ranks_(static_cast<std::size_t>(rank_count)) {}
   void on_event(const Event& event, Bytes text);
-  void on_rolled_back(int rank, std::uint32_t incarnation);
   void on_lost_node(LostNode lost) { lost_nodes_.push_back(std::move(lost)); }
   // Ranks of a node that was lost last go on to others, since the one that they were to go to cannot take them.
   void on_moved_on(int from, const std::vector<int>& ranks, const std::vector<int>& to);

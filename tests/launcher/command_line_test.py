@@ -75,7 +75,6 @@ class CommandLine(Case):
         for words, text in [((), "which program"), (("-n", 0, "ls"), "at least one rank"), (("-n", -3, "ls"), "at least one rank"),
                             (("-n", "x", "ls"), "x"), (("--bogus", "ls"), "unknown option --bogus"), (("-Z", "ls"), "unknown option -Z"),
                             (("-n",), "needs a value"), (("-n", 2), "which program"), (("--protocol", "x", "ls"), "none, pessimist or optimist"),
-                            (("--detach", "--nodes", 2, "--protocol", "optimist", "ls"), "another head cannot go on with --protocol optimist"),
                             (("--log-level", "node", "ls"), "needs a second node"), (("--log-level", "disk", "ls"), "needs a second node"),
                             (("--log-level", "x", "ls"), "process, node, disk, or several of them"),
                             *((("--nodes", 2, "-n", 2, "--log-level", level, "ls"), "process, node, disk, or several of them") for level in
@@ -83,7 +82,6 @@ class CommandLine(Case):
                             *((("--nodes", 2, "-n", 2, "--protocol", "pessimist", "--log-level", level, "ls"), "need --protocol optimist") for level in
                               ("process+node", "process+disk", "node+process+disk")),
                             (("--nodes", 2, "-n", 2, "--event-dir", "/tmp", "ls"), "only --log-level disk writes there"),
-                            (("--detach", "--nodes", 2, "-n", 2, "--log-level", "process+node", "ls"), "another head cannot go on with --protocol optimist"),
                             (("--spares", "-1", "ls"), "0 to 256"), (("--spares", "1", "--log-level", "process", "ls"), "nothing outlives a node"),
                             (("--spares", "1", "--hosts", "a:2", "-n", 2, "ls"), "1 host is not enough for ranks and 1 spare node"),
                             (("--event-loggers", "-1", "ls"), "--event-loggers -1: 0 to 256"),

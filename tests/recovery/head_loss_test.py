@@ -56,7 +56,8 @@ class HeadLoss(Detached):
         return self.detach(*words, ORDERS, rounds, microseconds)
 
     def test_a_head(self):
-        for nodes, more in ((1, ()), (2, ()), (2, ("--spares", 1)), (2, ("--event-loggers", 2)), (6, ("--fan-out", 2))):
+        for nodes, more in ((1, ()), (2, ()), (2, ("--spares", 1)), (2, ("--event-loggers", 2)), (6, ("--fan-out", 2)),
+                            (3, ("--protocol", "optimist")), (2, ("--log-level", "process+node"))):
             with self.subTest(nodes=nodes, more=more):
                 job = self.orders("-n", 6, "--nodes", nodes, *more)
                 self.assertTrue(self.kill_this_head(job))
@@ -239,6 +240,43 @@ for i in range(60000):
         self.end(job)
         self.expect_orders(2, 400, (), False)
 
+    def lose_what_was_determined(self, *words):
+        """Node 1 is lost with what its rank determined last, and others depend on that."""
+        return self.orders("-n", 4, "--nodes", 4, "--spares", 1, "--protocol", "optimist", "--inject", "unshared:node=1,at=200ms,for=5s",
+                           "--inject", "node:1,at=300ms", *words, rounds=150)
+
+    def test_at_each_point_of_a_rollback(self):
+        """The first cut is that of the lost rank, the others are those of orphans."""
+        for point in ("cut.kept:1", "cut.kept:2", "cut.told:1", "orphan.heard:1", "orphan.heard:2", "rollback.kept:1", "rollback.told:1", "rollback.told:2"):
+            with self.subTest(point=point):
+                report = self.end(self.lose_what_was_determined("--inject", f"head,point={point}"))
+                self.expect_orders(4, 150, (), False)
+                self.assertEqual(report["lost_heads"], 1)
+                self.assertGreater(len(report["rolled_back"]), 0)
+                self.assertEqual(set(re.findall(r"node (\d) is lost", self.err)), {"1"}, self.err)
+
+    def test_orphans(self):
+        """The head is killed at about that time, once or twice."""
+        rolled_back, seed = 0, int(os.environ.get("HOLDFAST_TEST_SEED", random.randrange(10**9)))
+        print(f"seed {seed}", file=sys.stderr)
+        for case in range(int(os.environ.get("HOLDFAST_HEAD_CASES", 3))):
+            choose = random.Random(seed + case)
+            with self.subTest(seed=seed + case):
+                job = self.lose_what_was_determined("--fan-out", choose.choice((2, 32)))
+                self.wait_for_line(job, "node 1 is lost")
+                for _ in range(choose.randint(1, 2)):
+                    time.sleep(choose.uniform(0, 0.02))
+                    self.kill_this_head(job)
+                    time.sleep(choose.choice((0, 0.05)))
+                report = self.end(job)
+                self.expect_orders(4, 150, (), False)
+                rolled_back += len(report["rolled_back"])
+        self.assertGreater(rolled_back, 0, "this was no test")
+
+    def wait_for_line(self, job, text):
+        """Without an answer of the head, which the test wants to kill at once."""
+        self.wait_until(lambda: any(text in file.read_text(errors="replace") for file in (self.state / "holdfast" / job).glob("*") if file.is_file()), text)
+
     def test_at_random(self):
         seed = int(os.environ.get("HOLDFAST_TEST_SEED", random.randrange(10**9)))
         print(f"seed {seed}", file=sys.stderr)
@@ -249,6 +287,7 @@ for i in range(60000):
                 inject = ["--inject", f"kill:random,rate=1/s,max=3,seed={seed + case}"]
                 if nodes > 1 and choose.random() < 0.5:
                     inject += ["--inject", f"node:random,rate=1/s,max=1,seed={seed + case}", "--spares", 2]
+                inject += ["--protocol", choose.choice(("pessimist", "optimist"))]
                 job = self.orders("-n", 4, "--nodes", nodes, "--fan-out", choose.choice((2, 32)), *inject, rounds=150)
                 time.sleep(choose.uniform(0, 0.5))
                 for _ in range(choose.randint(1, 5)):  # a head waits 3 s for a node that was lost with the one before
