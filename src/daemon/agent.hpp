@@ -137,6 +137,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void go_on_with_adoption(const EventsCut& cut);
   std::optional<std::vector<std::byte>> events_of(const LocalRank& rank, std::uint64_t position);
   void look_at_streams();
+  bool follow_stream(LocalRank& rank, std::uint64_t at_least);
   bool look_at(LocalRank& rank);
   void tell_orphan(const LocalRank& rank);
   void on_roll_back(Bytes payload);

@@ -16,6 +16,7 @@ using State = LocalRank::State;
 namespace {
 
 constexpr std::uint32_t term_max = UINT16_MAX;
+constexpr std::uint64_t follow_bytes = 256 << 10;  // of a stream, before it is taken further: what a cut finds to read at most
 
 }  // namespace
 
@@ -27,6 +28,7 @@ void Agent::on_events_cut(Bytes payload) {
       cut.position > wire::board_position_max) {
     return on_head_gone();  // not our head
   }
+  if (cuts_.of(Rank{cut.rank}).newest() >= Term{cut.term}) return;  // told again by another head
   if (!board_.add_cut(cut.rank, Term{cut.term}, cut.position)) return on_head_gone();
   cuts_.add(Rank{cut.rank}, Term{cut.term}, cut.position);
   ring_all();
@@ -53,13 +55,23 @@ void Agent::look_at_streams() {
   for (auto& rank : ranks_) look_at(*rank);
 }
 
+// Takes what the rank has written since, unless it is less than that. False: the stream is damaged.
+bool Agent::follow_stream(LocalRank& rank, std::uint64_t at_least) {
+  core::vprotocol::RecordedDependencies& recorded = rank.depends.recorded;
+  if (segments_->event_extent(rank.rank).end < recorded.taken() + at_least) return true;
+  const auto events = events_of(rank, recorded.taken());
+  if (!events) return on_damaged(Rank{rank.rank}), false;
+  recorded.take(*events);
+  recorded.forget_stable(cuts_, stable_);
+  return true;
+}
+
 // True: it is an orphan. One whose end was told depends on nothing that can be lost.
 bool Agent::look_at(LocalRank& rank) {
   if (!optimist() || ending_ || rank.rolled_to) return rank.rolled_to.has_value();
   if (rank.state == State::over && !rank.exit_untold && !rank.failure_untold) return false;
-  const auto events = events_of(rank, 0);
-  if (!events) return on_damaged(Rank{rank.rank}), false;
-  const auto lost = core::vprotocol::first_lost(*events, cuts_);
+  if (!follow_stream(rank, 0)) return false;
+  const auto lost = rank.depends.recorded.first_lost(cuts_);
   if (!lost) return false;
   rank.rolled_to = *lost;
   rank.exit_untold = rank.failure_untold = false;
@@ -145,7 +157,10 @@ bool Agent::on_known(Rank rank, Term term, std::uint64_t position) {
   if (rank.value < 0 || rank.value >= job_.rank_count() || term.value > term_max || position > wire::board_position_max) return false;
   board_.set_stable_of(rank.value, term, position);
   stable_.raise({rank, term, position});
-  for (auto& here : ranks_) pass_stable_output(*here);
+  for (auto& here : ranks_) {
+    pass_stable_output(*here);
+    if (here->alive()) follow_stream(*here, follow_bytes);
+  }
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/vprotocol/cuts.hpp"
 #include "core/vprotocol/dependencies.hpp"
 
 namespace hf::daemon {
@@ -11,6 +12,7 @@ namespace hf::daemon {
 struct StreamDependencies {
   std::uint64_t looked_at = 0;  // bytes
   std::optional<core::vprotocol::DependencyVector> vector;
+  core::vprotocol::RecordedDependencies recorded;
 };
 
 }  // namespace hf::daemon

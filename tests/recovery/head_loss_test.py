@@ -286,7 +286,7 @@ for i in range(60000):
             with self.subTest(seed=seed + case, nodes=nodes):
                 inject = ["--inject", f"kill:random,rate=1/s,max=3,seed={seed + case}"]
                 if nodes > 1 and choose.random() < 0.5:
-                    inject += ["--inject", f"node:random,rate=1/s,max=1,seed={seed + case}", "--spares", 2]
+                    inject += ["--inject", f"node:{choose.randrange(nodes)},at={choose.uniform(0, 1500):.0f}ms", "--spares", 2]
                 inject += ["--protocol", choose.choice(("pessimist", "optimist"))]
                 job = self.orders("-n", 4, "--nodes", nodes, "--fan-out", choose.choice((2, 32)), *inject, rounds=150)
                 time.sleep(choose.uniform(0, 0.5))

@@ -1,6 +1,9 @@
 #include "core/vprotocol/cuts.hpp"
 
 #include <algorithm>
+#include <cstring>
+
+#include "core/vprotocol/stable_vector.hpp"
 
 namespace hf::core::vprotocol {
 
@@ -62,20 +65,42 @@ Dependency CutTable::renewed(const Dependency& d) const {
   return {d.rank, cuts.newest(), d.position};
 }
 
-std::optional<std::uint64_t> first_lost(Bytes stream, const CutTable& cuts) {
-  const std::size_t whole = whole_events(stream);
-  [[maybe_unused]] std::uint64_t last_event_end = 0;
+void RecordedDependencies::take(Bytes events) {
   EventHead head;
+  const std::size_t whole = whole_events(events);
   for (std::size_t at = 0; at < whole; at += encoded_bytes(head)) {
-    std::memcpy(&head, stream.data() + at, sizeof(head));
-    if (head.kind != EventKind::dependency) last_event_end = at + encoded_bytes(head);
+    std::memcpy(&head, events.data() + at, sizeof(head));
+    const std::uint64_t end = taken_ + at + encoded_bytes(head);
+    if (head.kind != EventKind::dependency) last_event_end_ = end;
 #ifdef HOLDFAST_MUTATE_CUT_LATE
-    else if (cuts.verdict(dependency_of(head)) == Cuts::Verdict::lost) return at + encoded_bytes(head);
+    else records_.push_back({dependency_of(head), end});
 #else
-    else if (cuts.verdict(dependency_of(head)) == Cuts::Verdict::lost) return last_event_end;
+    else records_.push_back({dependency_of(head), last_event_end_});
 #endif
   }
+  taken_ += whole;
+}
+
+std::optional<std::uint64_t> RecordedDependencies::first_lost(const CutTable& cuts) const {
+  for (const Record& record : records_) {
+    if (cuts.verdict(record.on) == Cuts::Verdict::lost) return record.cut;
+  }
   return std::nullopt;
+}
+
+void RecordedDependencies::forget_stable(const CutTable& cuts, const StableVector& stable) {
+  if (records_.size() < look_at_size_) return;
+#ifdef HOLDFAST_MUTATE_FORGET_RECORDS
+  records_.clear();
+#endif
+  std::erase_if(records_, [&](const Record& record) { return stable.covers(cuts.renewed(record.on)); });
+  look_at_size_ = std::max<std::size_t>(64, 2 * records_.size());
+}
+
+std::optional<std::uint64_t> first_lost(Bytes stream, const CutTable& cuts) {
+  RecordedDependencies recorded;
+  recorded.take(stream);
+  return recorded.first_lost(cuts);
 }
 
 }  // namespace hf::core::vprotocol

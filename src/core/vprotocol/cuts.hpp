@@ -58,6 +58,29 @@ class CutTable {
   std::unordered_map<Rank, Cuts> cuts_;
 };
 
+class StableVector;
+
+// The records of dependencies of one event stream that may still be lost. The stream is taken as it grows.
+class RecordedDependencies {
+ public:
+  void take(Bytes events);  // what follows in the stream. Bytes behind the last whole event are left: they come again
+  std::uint64_t taken() const { return taken_; }
+  // Where the stream is to be cut: as first_lost() says of what was taken.
+  std::optional<std::uint64_t> first_lost(const CutTable& cuts) const;
+  // What is stable is never lost. Looked for when there are twice as many as were left the last time.
+  void forget_stable(const CutTable& cuts, const StableVector& stable);
+  std::size_t size() const { return records_.size(); }
+
+ private:
+  struct Record {
+    Dependency on;
+    std::uint64_t cut;  // of the stream, if that is lost
+  };
+  std::vector<Record> records_;
+  std::uint64_t taken_ = 0, last_event_end_ = 0;
+  std::size_t look_at_size_ = 64;
+};
+
 // Where an event stream is to be cut: behind the last event before its first record of a dependency on something lost, so that no record
 // is kept of a message that is not matched any more. Nothing: its rank is no orphan. Bytes behind the last whole event are not looked at.
 std::optional<std::uint64_t> first_lost(Bytes stream, const CutTable& cuts);

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/test_seed.hpp"
+#include "core/vprotocol/stable_vector.hpp"
 #include "core/vprotocol/test_events.hpp"
 
 namespace hf::core::vprotocol {
@@ -118,6 +119,46 @@ TEST(FirstLost, RecordsBeforeItWithoutAnEventBetweenGoToo) {
   CutTable cuts;
   cuts.add(Rank(1), Term(1), 0);
   EXPECT_EQ(first_lost(stream, cuts), 16u);
+}
+
+// The stream is taken as it grows; what is stable is forgotten and nothing else is.
+TEST(RecordedDependencies, SayTheSameAsTheWholeStream) {
+  std::mt19937_64 random(test_seed());
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::byte> stream;
+    CutTable cuts;
+    StableVector stable;
+    std::vector<std::uint64_t> depended(3), known(3);
+    RecordedDependencies recorded;
+    for (int step = 0; step < 400; ++step) {
+      const auto rank = random() % 3;
+      if (random() % 3 == 0) encode(stream, {EventKind::time, 0, random()});
+      else encode(stream, record_of({Rank(static_cast<int>(rank)), Term(0), depended[rank] += 16}));
+      if (random() % 20 == 0) recorded.take(Bytes(stream).subspan(recorded.taken(), stream.size() - recorded.taken() - random() % 2 * 8));
+      if (random() % 3 != 0 || known[rank] == depended[rank]) continue;
+      stable.raise({Rank(static_cast<int>(rank)), Term(0), known[rank] += 16});
+      recorded.forget_stable(cuts, stable);
+    }
+    const auto lost = random() % 3;
+    cuts.add(Rank(static_cast<int>(lost)), Term(1), known[lost] + random() % 4 * 16);
+    recorded.take(Bytes(stream).subspan(recorded.taken()));
+    EXPECT_EQ(recorded.first_lost(cuts), first_lost(stream, cuts));
+    recorded.forget_stable(cuts, stable);
+    EXPECT_EQ(recorded.first_lost(cuts), first_lost(stream, cuts));
+  }
+}
+
+TEST(RecordedDependencies, AreFewWhenMostIsStable) {
+  RecordedDependencies recorded;
+  StableVector stable;
+  for (std::uint64_t i = 1; i <= 10000; ++i) {
+    std::vector<std::byte> record;
+    encode(record, record_of({Rank(1), Term(0), i * 16}));
+    recorded.take(record);
+    stable.raise({Rank(1), Term(0), i * 16});
+    recorded.forget_stable({}, stable);
+    ASSERT_LE(recorded.size(), 64u);
+  }
 }
 
 }  // namespace
