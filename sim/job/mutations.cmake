@@ -60,6 +60,16 @@ holdfast_sim_mutations(2000 SOURCES ${here}/keeper.cpp MUTATIONS FOUND_ONCE_IS_S
 holdfast_sim_mutations(1000 SOURCES ${here}/probes.cpp MUTATIONS PROBE_NOT_LOGGED ARGS --workload traffic)
 holdfast_sim_mutations(1000 SOURCES ${core}/vprotocol/pessimist.cpp MUTATIONS DROP_CANCEL ARGS --workload traffic)
 
+# Collectives and Improbe.
+holdfast_sim_mutations(500 SOURCES ${here}/collectives.cpp MUTATIONS NUMBERED_WHEN_RUN STEP_UNGATED STEPS_STAND_IN_REPLAY
+                       ARGS --workload mixed)
+holdfast_sim_mutations(1000 SOURCES ${here}/process.cpp MUTATIONS COLLECTIVE_NOT_AWAITED ARGS --workload reductions)
+holdfast_sim_mutations(1000 SOURCES ${here}/probes.cpp MUTATIONS IMPROBE_NOT_LOGGED ARGS --workload mixed)
+
+# Sums of what was taken.
+holdfast_sim_mutations(500 SOURCES ${core}/vprotocol/taken_sums.cpp MUTATIONS NOT_COMPARED ARGS --kinds diverge)
+holdfast_sim_mutations(2000 SOURCES ${here}/sent_again.cpp MUTATIONS NOT_EXPECTED_AGAIN SUMS_NOT_REBUILT ARGS --kinds diverge,kill --faults 6)
+
 # Optimistic logging. Mutations that stand above under another protocol have another name here.
 function(holdfast_sim_optimist seeds)
   cmake_parse_arguments(arg "" "" "SOURCES;MUTATIONS;ARGS" ${ARGN})
@@ -89,3 +99,5 @@ holdfast_sim_optimist(20000 SOURCES ${here}/receive.cpp MUTATIONS TAKE_FROM_ORPH
 holdfast_sim_optimist(20000 SOURCES ${here}/orphans.cpp MUTATIONS BEGIN_UNTOLD ${traffic})
 holdfast_sim_optimist(20000 SOURCES ${core}/event_logger/store.cpp MUTATIONS HOLDER_NOT_CUT ${traffic})
 holdfast_sim_optimist(2000 SOURCES ${core}/event_logger/store.cpp MUTATIONS ACCEPT_FENCED ${nodes} pause)
+holdfast_sim_optimist(20000 SOURCES ${here}/optimism.cpp MUTATIONS KEEP_NUMBERED_ORPHANS ARGS --workload mixed --faults 6 --kinds node,rollback)
+holdfast_sim_optimist(20000 SOURCES ${here}/sent_again.cpp MUTATIONS TAKEN_BACK_STAYS ${traffic})

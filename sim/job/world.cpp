@@ -1,9 +1,12 @@
 #include "sim/job/world.hpp"
 
+#include <algorithm>
+
 namespace hf::sim::job {
 namespace {
 
 constexpr std::uint64_t events_max = 200'000'000;
+constexpr std::uint64_t events_diverged_max = 100'000;  // a program may wait for ever for what is not sent any more
 
 }  // namespace
 
@@ -14,8 +17,11 @@ World::World(const JobOptions& options, const std::vector<Fault>& faults)
       checker_(options.ranks, options.optimistic()),
       network_(*this),
       directory_(random_),
+      plan_(options.seed, options.ranks),
       processes_(static_cast<std::size_t>(options.ranks)),
       head_(*this) {
+  auto diverges = [](const Fault& fault) { return fault.kind == Fault::diverge; };
+  if (std::ranges::any_of(faults_, diverges)) checker_.expect_differences();
   for (int node = 0; node < options.agents(); ++node) nodes_.push_back(std::make_unique<Node>(*this, NodeId(node)));
 }
 
@@ -48,6 +54,7 @@ JobOutcome World::run() {
       stuck();
       break;
     }
+    if (outcome_.diverged && outcome_.events > diverged_at_ + events_diverged_max) break;
     if (++outcome_.events > events_max) {
       checker_.violation("it goes on for ever");
       break;
@@ -154,6 +161,13 @@ std::vector<NodeId> World::listeners(NodeId of) {
 
 void World::on_diverged(Process& process, const char* what) {
   checker_.violation(fmt::format("rank {} ({}): the replay found {}", process.self().value, process.incarnation().value, what));
+}
+
+// Tag and length decide who receives a message: nothing can go on. A payload may, and does not here.
+void World::on_sent_otherwise(Process& receiver, Rank from, Context context, const core::vprotocol::TakenSums::Difference& difference) {
+  checker_.on_reported(receiver.life(), from, context, difference.first, difference.last, difference.envelope);
+  outcome_.reported = true;
+  outcome_.ended = "a rank does not send what it sent before";
 }
 
 // What it has taken over need not be at all its holders yet, and the copies of before do not count as all (docs/event-loggers.md, Limits).
