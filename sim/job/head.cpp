@@ -74,23 +74,18 @@ void Head::gather(Rank rank) {
   ended_.push_back(rank);
   if (ended_.size() > 1) return;
   world_.events().in(hosting_.size() > 1000 ? gathered_ns : 0, [this] {
-    struct End {
-      std::uint64_t number;
-      Rank rank;
-      BoardEntry entry;
-    };
-    auto told = std::make_shared<std::vector<End>>();
+    auto told = std::make_shared<std::map<Rank, BoardEntry>>();
+    std::uint64_t last = 0;
     for (Rank rank : std::exchange(ended_, {})) {
       const Hosting& h = hosting(rank);
       const BoardEntry entry{h.incarnation, h.state, h.node, h.log_base};
-      told->push_back({told_.add(rank, entry), rank, entry});
+      last = told_.add(rank, entry);
+      told->insert_or_assign(rank, entry);
     }
     for (std::size_t i = 0; i < agents_.size(); ++i) {
       if (agents_[i].lost) continue;
       Node& node = world_.node(NodeId(static_cast<int>(i)));
-      tell(node.id(), [&node, told] {
-        for (const auto& [number, rank, entry] : *told) node.hear(number, rank, entry);
-      });
+      tell(node.id(), [&node, last, told] { node.hear_ends(last, *told); });
     }
   });
 }

@@ -107,9 +107,9 @@ TEST(SimulatedJob, Collectives) {
     options.optimist = optimist;
     const std::string words = optimist ? "--protocol optimist --workload " : "--workload ";
     options.workload = Workload::mixed;
-    good(options, 150, words + "mixed");
+    good(options, 80, words + "mixed");
     options.workload = Workload::reductions;
-    good(options, 150, words + "reductions");
+    good(options, 80, words + "reductions");
   }
 }
 

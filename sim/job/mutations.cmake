@@ -68,7 +68,7 @@ holdfast_sim_mutations(1000 SOURCES ${here}/probes.cpp MUTATIONS IMPROBE_NOT_LOG
 
 # Sums of what was taken.
 holdfast_sim_mutations(500 SOURCES ${core}/vprotocol/taken_sums.cpp MUTATIONS NOT_COMPARED ARGS --kinds diverge)
-holdfast_sim_mutations(2000 SOURCES ${here}/sent_again.cpp MUTATIONS NOT_EXPECTED_AGAIN SUMS_NOT_REBUILT ARGS --kinds diverge,kill --faults 6)
+holdfast_sim_mutations(2000 SOURCES ${here}/sent_again.cpp MUTATIONS SUMS_NOT_REBUILT ARGS --kinds diverge,kill --faults 6)
 
 # Optimistic logging. Mutations that stand above under another protocol have another name here.
 function(holdfast_sim_optimist seeds)

@@ -31,6 +31,19 @@ void Node::hear(std::uint64_t number, Rank rank, const BoardEntry& entry) {
   if (!is_old) tell_of(rank, entry.state);
 }
 
+// A rank is told of those whom it has met: all of a job end, and each of its ranks has met a few.
+void Node::hear_ends(std::uint64_t last, const std::map<Rank, BoardEntry>& ends) {
+  heard_ = last;
+  for (auto& [own, host] : hosts_) {
+    if (!host.process) continue;
+    for (const Rank rank : host.process->met_of(ends)) {
+      if (!host.process) break;
+      if (rank == own || ends.at(rank).is_older_than(board(rank))) continue;
+      world_.to_process(*host.process, [rank](Process& p) { p.on_board(rank); });
+    }
+  }
+}
+
 void Node::tell_of(Rank rank, RankState state) {
   for (auto& [own, host] : hosts_) {
     if (!host.process || own == rank) continue;

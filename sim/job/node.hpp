@@ -55,6 +55,7 @@ class Node {
   void kill(Process& process);
   bool dies_alone(Rank rank, Incarnation incarnation) const;
   void hear(std::uint64_t number, Rank rank, const BoardEntry& entry);  // from the head: its n-th word to all
+  void hear_ends(std::uint64_t last, const std::map<Rank, BoardEntry>& ends);  // several, up to this one
   void end(bool silent);            // the agent, with all its ranks
   void pause() { paused_ = true; }
   void resume();

@@ -3,6 +3,7 @@
 // probes.cpp, collectives.cpp, send.cpp, receive.cpp, sent_again.cpp (sums of what was taken), channel.cpp (connections, births and
 // deaths of peers, logs of others); optimism.cpp: what optimistic logging adds.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <functional>
@@ -203,6 +204,21 @@ class Process {
   }
   void on_board(Rank rank);
   bool has_met(Rank rank) const { return peers_.contains(rank); }
+  template <class OfRanks>
+  std::vector<Rank> met_of(const OfRanks& some) const {
+    std::vector<Rank> out;
+    if (some.size() <= peers_.size()) {
+      for (const auto& [rank, of] : some) {
+        if (has_met(rank)) out.push_back(rank);
+      }
+      return out;
+    }
+    for (const auto& [rank, p] : peers_) {
+      if (some.contains(rank)) out.push_back(rank);
+    }
+    std::ranges::sort(out);
+    return out;
+  }
   void on_stable_told() { look_at_stable(); }
   void on_board_changed() { look_at_board(true); }
   void on_frame(Rank from, std::uint64_t connection, const Frame& frame);

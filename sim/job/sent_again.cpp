@@ -111,12 +111,10 @@ void Process::take_back(Peer& from, ContextPeer& arrivals, const Frame& frame) {
 
 // Its logs begin anew elsewhere: it sends again all that it has sent.
 void Process::expect_again(const Peer& from) {
-#ifndef HOLDFAST_MUTATE_NOT_EXPECTED_AGAIN
   if (from.local) return;
   for (auto& [id, state] : contexts_) {
     if (auto& sums = state.peers[from.rank].sums) sums->expect_again();
   }
-#endif
 }
 
 }  // namespace hf::sim::job
