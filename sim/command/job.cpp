@@ -60,7 +60,8 @@ int job_command(int count, char** values) {
   app.add_option("--protocol", protocol, "message logging")->check(CLI::IsMember({"pessimist", "optimist"}));
   app.add_option("--log-level", level, "where determinants are stable; any: drawn, but process")
       ->check(CLI::IsMember({"process", "node", "disk", "node+disk", "any"}));
-  app.add_option("--workload", workload, "the program")->check(CLI::IsMember({"ring", "stencil", "wavefront", "farm", "traffic", "mixed", "reductions", "any"}));
+  app.add_option("--workload", workload, "the program")
+      ->check(CLI::IsMember({"ring", "stencil", "wavefront", "farm", "traffic", "mixed", "reductions", "any"}));
   app.add_option("--steps", options.steps, "of the program")->check(CLI::Range(1, 1'000'000));
   app.add_option("--faults", options.faults, "at most so many are drawn (some strike several at once)")->check(CLI::Range(0, 100'000));
   app.add_option("--kinds", kinds, "of faults: kill, kill-at-point, kill-again, connection, node, related-nodes, pause, holder-connection, "
