@@ -40,7 +40,7 @@ holdfast_sim_mutations(500 SOURCES ${core}/event_logger/store.cpp MUTATIONS ACCE
 holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/store.cpp MUTATIONS FORGET_FENCE ${nodes} pause --workload traffic)
 holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/store.cpp MUTATIONS FORGET_PROMISED ${nodes} related-nodes --workload traffic)
 holdfast_sim_mutations(500 SOURCES ${core}/event_logger/sender.cpp MUTATIONS STABLE_WHEN_SENT)
-holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/found.cpp MUTATIONS OLDER_SUFFICES ${nodes} related-nodes --workload traffic --first-seed 20000)
+holdfast_sim_mutations(1000 SOURCES ${core}/event_logger/found.cpp MUTATIONS OLDER_SUFFICES ${nodes} related-nodes --workload traffic --first-seed 8500)
 holdfast_sim_mutations(2000 SOURCES ${here}/keeper.cpp MUTATIONS COUNT_OLD_VISITS ARGS --kinds node,holder-connection)
 # In files; at several nodes; at both.
 set(disk ARGS --log-level disk --workload traffic --kinds)
@@ -63,7 +63,7 @@ holdfast_sim_mutations(1000 SOURCES ${core}/vprotocol/pessimist.cpp MUTATIONS DR
 # Collectives and Improbe.
 holdfast_sim_mutations(500 SOURCES ${here}/collectives.cpp MUTATIONS NUMBERED_WHEN_RUN STEP_UNGATED STEPS_STAND_IN_REPLAY
                        ARGS --workload mixed)
-holdfast_sim_mutations(1000 SOURCES ${here}/process.cpp MUTATIONS COLLECTIVE_NOT_AWAITED ARGS --workload reductions)
+holdfast_sim_mutations(1000 SOURCES ${here}/tests.cpp MUTATIONS COLLECTIVE_NOT_AWAITED ARGS --workload reductions)
 holdfast_sim_mutations(1000 SOURCES ${here}/probes.cpp MUTATIONS IMPROBE_NOT_LOGGED ARGS --workload mixed)
 
 # Sums of what was taken.

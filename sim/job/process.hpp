@@ -1,7 +1,7 @@
 // One incarnation of a simulated rank: core/match and core/vprotocol joined as src/engine/ joins them, to a simulated network and
 // to the logs in its node's memory. Files by subject, named as the engine's: process.cpp (calls of the program, determinants),
-// probes.cpp, collectives.cpp, send.cpp, receive.cpp, sent_again.cpp (sums of what was taken), channel.cpp (connections, births and
-// deaths of peers, logs of others); optimism.cpp: what optimistic logging adds.
+// tests.cpp, probes.cpp, collectives.cpp, send.cpp, receive.cpp, sent_again.cpp (sums of what was taken), channel.cpp (connections,
+// births and deaths of peers, logs of others); optimism.cpp: what optimistic logging adds.
 #pragma once
 #include <algorithm>
 #include <array>

@@ -5,7 +5,8 @@
 namespace hf::sim::job {
 namespace {
 
-constexpr std::uint64_t events_max = 200'000'000;
+// More than any run needs: a few times as many as with a fault at each of its steps.
+constexpr std::uint64_t events_base_max = 1'000'000, events_a_step_max = 10'000;
 constexpr std::uint64_t events_diverged_max = 100'000;  // a program may wait for ever for what is not sent any more
 
 }  // namespace
@@ -47,6 +48,8 @@ JobOutcome World::run() {
   for (int rank = 0; rank < options_.ranks; ++rank) node(original(Rank(rank)).node).host(Rank(rank), Term{});
   head_.begin();
   for (int rank = 0; rank < options_.ranks; ++rank) node(original(Rank(rank)).node).start_first(Rank(rank));
+  const auto steps = static_cast<std::uint64_t>(options_.ranks) * static_cast<std::uint64_t>(options_.steps);
+  const std::uint64_t events_max = events_base_max + steps * events_a_step_max;
   auto next = faults_.begin();
   while (!head_.all_finished() && outcome_.ended.empty() && checker_.violations().empty()) {
     for (; next != faults_.end() && next->at <= outcome_.events; ++next) strike(*next);
