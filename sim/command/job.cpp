@@ -15,6 +15,7 @@ namespace {
 struct Sum {
   std::uint64_t failed = 0, ended = 0, deaths = 0, moves = 0, events = 0, messages = 0;
   std::uint64_t rollbacks = 0, orphaned_messages = 0, waits_for_terms = 0;
+  std::uint64_t diverged = 0, reported = 0;
 };
 
 std::string again(const JobOptions& options, const std::vector<int>& only) {
@@ -59,11 +60,12 @@ int job_command(int count, char** values) {
   app.add_option("--protocol", protocol, "message logging")->check(CLI::IsMember({"pessimist", "optimist"}));
   app.add_option("--log-level", level, "where determinants are stable; any: drawn, but process")
       ->check(CLI::IsMember({"process", "node", "disk", "node+disk", "any"}));
-  app.add_option("--workload", workload, "the program")->check(CLI::IsMember({"ring", "stencil", "wavefront", "farm", "traffic", "any"}));
+  app.add_option("--workload", workload, "the program")
+      ->check(CLI::IsMember({"ring", "stencil", "wavefront", "farm", "traffic", "mixed", "reductions", "any"}));
   app.add_option("--steps", options.steps, "of the program")->check(CLI::Range(1, 1'000'000));
   app.add_option("--faults", options.faults, "at most so many are drawn (some strike several at once)")->check(CLI::Range(0, 100'000));
   app.add_option("--kinds", kinds, "of faults: kill, kill-at-point, kill-again, connection, node, related-nodes, pause, holder-connection, "
-                 "disk-stands-still, disk-fails, disk-damage; under optimist: rollback")
+                 "disk-stands-still, disk-fails, disk-damage, diverge; under optimist: rollback")
       ->delimiter(',')->take_all()->always_capture_default(false);
   app.add_option("--seeds", seeds, "number of runs")->check(CLI::PositiveNumber);
   app.add_option("--first-seed", options.seed, "seed of the first run");
@@ -83,15 +85,16 @@ int job_command(int count, char** values) {
   for (const std::string& text : kinds) {
     int kind = 0;
     while (kind < Fault::kinds && text != name_of(static_cast<Fault::Kind>(kind))) ++kind;
-    const bool known = kind < (options.optimistic() ? Fault::kinds : options.keeps_events() ? Fault::strike_rollback : Fault::lose_node);
-    if (!known) {
+    const int end = options.optimistic() ? Fault::diverge : options.keeps_events() ? Fault::strike_rollback : Fault::lose_node;
+    if (kind >= end && (kind != Fault::diverge || !options.keeps_events())) {
       fmt::print(stderr, "holdfast-sim: --kinds {}: there is no such fault under {} at level {} (holdfast-sim job --help)\n", text, protocol,
                  level);
       return 2;
     }
     options.kinds.push_back(static_cast<Fault::Kind>(kind));
   }
-  for (Workload w : {Workload::ring, Workload::stencil, Workload::wavefront, Workload::farm, Workload::traffic}) {
+  for (Workload w : {Workload::ring, Workload::stencil, Workload::wavefront, Workload::farm, Workload::traffic, Workload::mixed,
+                     Workload::reductions}) {
     if (workload == name_of(w)) options.workload = w;
   }
   Sum sum;
@@ -106,6 +109,8 @@ int job_command(int count, char** values) {
     sum.rollbacks += outcome.faulty.rollbacks;
     sum.orphaned_messages += outcome.faulty.orphaned_messages;
     sum.waits_for_terms += outcome.faulty.waits_for_terms;
+    sum.diverged += outcome.faulty.diverged;
+    sum.reported += outcome.faulty.reported;
     sum.ended += !outcome.faulty.ended.empty();
     if (outcome.faulty.violations.empty()) continue;
     ++sum.failed;
@@ -120,6 +125,7 @@ int job_command(int count, char** values) {
     fmt::print("{} orphans rolled back, {} of their messages taken out of queues, {} frames waited for the board\n", sum.rollbacks,
                sum.orphaned_messages, sum.waits_for_terms);
   }
+  if (sum.diverged > 0) fmt::print("{} replays sent something else, {} were reported\n", sum.diverged, sum.reported);
   return sum.failed > 0 ? 1 : 0;
 }
 

@@ -10,6 +10,7 @@ Process::Peer& Process::peer(Rank rank) {
   if (is_new) {
     at->second.rank = rank;
     at->second.known = world_.original(rank);
+    at->second.local = node_.has_together(self_, rank);
   }
   return at->second;
 }
@@ -60,6 +61,7 @@ void Process::reset_connection(Peer& p) {
   p.queue.clear();
   p.feeding = true;
   p.waiting.clear();
+  forget_again(p);
   fetch_what_was_coming(p);
 }
 
@@ -95,6 +97,7 @@ void Process::on_place(Peer& p, const BoardEntry& entry) {
   p.known.node = entry.node;
   p.question = 0;
   lose_unfinished(p);
+  expect_again(p);
   if (p.fed >= entry.log_base) return;
   p.fed = entry.log_base;
   p.cursor = 0;

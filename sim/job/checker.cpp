@@ -20,15 +20,17 @@ Checker::Checker(int ranks, bool optimistic)
       optimistic_(optimistic),
       lineage_(optimistic ? ranks : 0, [this](std::string text) { violation(std::move(text)); }) {}
 
-void Checker::violation(std::string text) {
+void Checker::note(std::string text) {
   constexpr std::size_t enough = 20;
   if (violations_.size() < enough) violations_.push_back(std::move(text));
 }
 
-Life& Checker::on_start(Rank rank, Incarnation incarnation, Term term, Bytes stream) {
+Life& Checker::on_start(Rank rank, Incarnation incarnation, Term term, std::uint64_t home, Bytes stream) {
   auto& life = *of(rank).lives.emplace_back(std::make_unique<Life>());
   life.rank = rank;
   life.incarnation = incarnation;
+  life.term = term;
+  life.home = home;
   of(rank).newest = std::max(of(rank).newest, incarnation);
   if (optimistic_) life.lineage = lineage_.on_start(rank, term, stream);
   return life;
@@ -90,7 +92,12 @@ std::uint32_t Checker::on_send(Life& life, Rank to, Context context, MessageTag 
 }
 
 std::uint32_t Checker::on_post(Life& life, Rank source, Context context, MessageTag tag) {
-  life.posts.push_back({source, context, tag});
+  life.posts.push_back({source, context, tag, life.requests++});
+  return static_cast<std::uint32_t>(life.posts.size() - 1);
+}
+
+std::uint32_t Checker::on_taken_by_test(Life& life, Rank from, Context context, MessageTag tag) {
+  life.posts.push_back({from, context, tag});
   return static_cast<std::uint32_t>(life.posts.size() - 1);
 }
 
@@ -104,8 +111,24 @@ void Checker::on_received(Life& life, std::uint32_t post, Rank from, MessageTag 
   if (!accepted) {
     violation(fmt::format("{}: receive {} takes a message of rank {} that it does not accept", name_of(life), post, from.value));
   }
-  if (p.source == any_rank) life.determined.push_back({Life::Determinant::match, post});
+  if (p.source == any_rank) life.determined.push_back({Life::Determinant::match, p.number});
   observe(life, mix(mix(static_cast<std::uint64_t>(from.value), payload.send), payload.value));
+}
+
+void Checker::on_step_sent(Life& life, std::uint32_t send, const Frame& frame) {
+  Life::Send& s = life.sends[send];
+  s.tag = frame.tag;
+  s.payload.value = frame.payload.value;
+  s.seen = life.seen.size();
+  s.determined = life.determined.size();
+}
+
+void Checker::on_step_received(Life& life, std::uint32_t post, Rank from, const Payload& payload) {
+  Life::Post& p = life.posts[post];
+  if (p.received) violation(fmt::format("{}: a collective's receive {} completes twice", name_of(life), post));
+  p.received = true;
+  p.from = from;
+  p.payload = payload;
 }
 
 void Checker::on_test(Life& life, std::span<const std::int32_t> found) {
@@ -125,12 +148,12 @@ void Checker::on_probed(Life& life, std::uint32_t post, Rank from, MessageTag ta
   const Life::Post& p = life.posts[post];
   const bool accepted = (p.source == any_rank || p.source == from) && (p.tag == any_tag || p.tag == tag);
   if (!accepted) violation(fmt::format("{}: probe {} finds a message of rank {} that it does not accept", name_of(life), post, from.value));
-  if (p.source == any_rank) life.determined.push_back({Life::Determinant::match, post});
+  if (p.source == any_rank) life.determined.push_back({Life::Determinant::match, p.number});
   observe(life, mix(static_cast<std::uint64_t>(from.value), static_cast<std::uint64_t>(tag.value)));
 }
 
 void Checker::on_cancel(Life& life, std::uint32_t post, bool cancelled) {
-  life.determined.push_back({Life::Determinant::cancel, post});
+  life.determined.push_back({Life::Determinant::cancel, life.posts[post].number});
   observe(life, cancelled);
 }
 
@@ -201,10 +224,49 @@ void Checker::on_output(Rank rank, Incarnation incarnation, const Output& output
   auto& outputs = of(rank).outputs;
   lineage_.on_effect(output.state, name_of(printer) + ": output");
   show(printer, output.seen);
-  if (output.number > outputs.size()) violation(name_of(printer) + ": output is missing");
+  if (output.number > outputs.size()) return violation(name_of(printer) + ": output is missing");
   if (output.number == outputs.size()) return outputs.push_back(output.value);
   if (outputs[output.number] == output.value) return;
   violation(fmt::format("{}: output {} is not what was printed before", name_of(printer), output.number));
+}
+
+// ---- sums of what was taken
+
+// Of ranks that are lost together nothing is compared.
+Differences* Checker::differences(Life& life, Rank from, const Frame& frame) {
+  if (!expects_differences_ || this->life(from, frame.incarnation).home == life.home) return nullptr;
+  return &life.taken[{from, frame.context}];
+}
+
+void Checker::on_arrived(Life& life, Rank from, const Frame& frame) {
+  if (Differences* d = differences(life, from, frame)) d->on_arrived(frame, this->life(from, frame.incarnation).term);
+}
+
+void Checker::on_payload(Life& life, Rank from, const Frame& frame, std::uint64_t value) {
+  if (Differences* d = differences(life, from, frame)) d->on_payload(frame.sequence, value);
+}
+
+void Checker::on_large_again(Life& life, Rank from, const Frame& frame, bool has_payload) {
+  if (Differences* d = differences(life, from, frame)) d->on_large_again(frame, this->life(from, frame.incarnation).term, has_payload);
+}
+
+void Checker::on_taken_back(Life& life, Rank from, const Frame& frame) {
+  if (Differences* d = differences(life, from, frame)) d->on_taken_back(frame.sequence);
+}
+
+void Checker::on_reported(Life& life, Rank from, Context context, Sequence first, Sequence last, bool envelope) {
+  auto at = life.taken.find({from, context});
+  if (at != life.taken.end() && at->second.has(first, last, envelope)) return;
+  note(fmt::format("{}: reports messages {} to {} of rank {} in context {}, which are what they were", name_of(life), first.value,
+                   last.value, from.value, context.value));
+}
+
+void Checker::require_reported(const Life& life) {
+  for (const auto& [channel, differences] : life.taken) {
+    if (!differences.is_due()) continue;
+    note(fmt::format("{}: rank {} has sent something else in context {}, and nobody has said so", name_of(life), channel.first.value,
+                     channel.second.value));
+  }
 }
 
 // ---- the end
@@ -218,6 +280,10 @@ std::vector<std::uint64_t> Checker::results() const {
 // What each rank's last life was given is what the last lives of the others sent, each message once, in order as far as
 // receives could tell.
 void Checker::at_end() {
+  for (const RankState& state : ranks_) {
+    for (const auto& life : state.lives) require_reported(*life);
+  }
+  if (diverged_) return;
   for (const RankState& state : ranks_) {
     if (optimistic_ && state.final) lineage_.require_good(state.final->lineage, name_of(*state.final));
   }

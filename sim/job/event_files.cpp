@@ -12,7 +12,6 @@ using core::event_logger::FileEnd;
 using core::event_logger::FileName;
 using core::event_logger::FileRecord;
 using core::event_logger::FileWriter;
-using core::event_logger::Sender;
 
 namespace {
 
@@ -22,37 +21,20 @@ FileName name_of(NodeId agent) { return {job_key, static_cast<std::uint32_t>(age
 
 }  // namespace
 
-EventFiles::EventFiles(World& world, Node& node) : world_(world), node_(node), writer_(name_of(node.id())) {
-  sender_.on_connected(Generation{1});
-}
+EventFiles::EventFiles(World& world, Node& node) : world_(world), node_(node), writer_(name_of(node.id())) {}
 
 // ---- the agent's loop
 
-void EventFiles::add_rank(Rank rank, Term term, const Extent& promised, const Extent& told) {
-  sender_.add(rank, term, promised, told);
-  look(rank);
+EventFiles::Extent EventFiles::written(Rank rank) { return node_.written(rank); }
+
+bool EventFiles::read_events(Rank rank, std::uint64_t position, MutableBytes out) {
+  std::ranges::copy(node_.events(rank, position, position + out.size()), out.begin());
+  return true;
 }
 
-void EventFiles::roll_back(Rank rank, Term term, std::uint64_t position) {
-  sender_.roll_back(rank, term, position);
-  put({.kind = FileRecord::Kind::cut, .rank = rank, .term = term, .position = position}, {});
-  look(rank);
-}
+void EventFiles::on_damaged(Rank) { world_.checker().violation("a log cannot be read"); }
 
-void EventFiles::look(Rank rank) {
-  sender_.on_published(rank, node_.written(rank));
-  pump();
-}
-
-void EventFiles::pump() {
-  if (failed_) return;
-  for (Sender::Append append; sender_.poll_append(append);) {
-    put({FileRecord::Kind::append, append.rank, append.term, append.position, append.promised, append.last_failed, {}},
-        node_.events(append.rank, append.position, append.end));
-  }
-}
-
-void EventFiles::put(FileRecord record, std::vector<std::byte> bytes) {
+void EventFiles::put(const FileRecord& record, std::vector<std::byte> bytes) {
   requests_.push_back({record, std::move(bytes)});
   work();
 }
@@ -111,6 +93,7 @@ void EventFiles::do_step(FileWriter::Step step) {
   const bool fails = fails_ && step != FileWriter::Step::look && world_.random().one_in(2);
   if (fails) {  // what of the batch is on disk is not known
     failed_ = true;
+    feed_.stop();
     world_.on_disk_failed(node_);
   } else if (step == FileWriter::Step::write) {
     directory.write(node_.id(), writer_.place(), writer_.batch());
@@ -201,12 +184,12 @@ void EventFiles::finish() {
   if (!all.empty() || over) {
     post([this, all = std::move(all), over] {
       for (const FileWriter::Stable& stable : all) {
-        if (!sender_.on_stable(stable.hosting.rank, stable.hosting.term, stable.extent)) {
+        if (!feed_.on_stable(stable)) {
           return world_.checker().violation("a file has what was not written to it");
         }
         node_.on_stable_on_disk(stable.hosting.rank);
       }
-      pump();
+      feed_.pump();
       if (over) node_.end(false);
     });
   }

@@ -6,26 +6,26 @@
 #include <map>
 #include <vector>
 
+#include "core/event_logger/file_feed.hpp"
 #include "core/event_logger/file_writer.hpp"
 #include "core/event_logger/found.hpp"
-#include "core/event_logger/sender.hpp"
 
 namespace hf::sim::job {
 
 class Node;
 class World;
 
-class EventFiles {
+class EventFiles final : private core::event_logger::FileFeed::Writer {
  public:
   using Extent = core::event_logger::Sender::Extent;
   using Hosting = core::event_logger::Hosting;
   using Found = core::event_logger::Found;
   EventFiles(World& world, Node& node);
 
-  void add_rank(Rank rank, Term term, const Extent& promised, const Extent& told);
-  void roll_back(Rank rank, Term term, std::uint64_t position);
-  void look(Rank rank);  // it has written something
-  const Extent& stable(Rank rank) const { return sender_.stable(rank); }
+  void add_rank(Rank rank, Term term, const Extent& promised, const Extent& told) { feed_.add_rank(rank, term, promised, told); }
+  void roll_back(Rank rank, Term term, std::uint64_t position) { feed_.roll_back(rank, term, position); }
+  void look(Rank rank) { feed_.look(rank); }  // it has written something
+  const Extent& stable(Rank rank) const { return feed_.stable(rank); }
   // Ranks that are taken over under these terms: what each file has of them.
   using FoundOf = std::map<Rank, std::vector<Found>>;
   using OnFound = std::function<void(const FoundOf& found, bool failed)>;
@@ -47,8 +47,11 @@ class EventFiles {
     std::map<NodeId, std::map<Rank, Term>> by_host;  // files that are still to be read
     bool failed = false;
   };
-  void pump();
-  void put(core::event_logger::FileRecord record, std::vector<std::byte> bytes);
+  // What is to be written, by feed_.
+  Extent written(Rank rank) override;
+  bool read_events(Rank rank, std::uint64_t position, MutableBytes out) override;
+  void put(const core::event_logger::FileRecord& record, std::vector<std::byte> bytes) override;
+  void on_damaged(Rank rank) override;
   // The thread.
   void work();
   void next_step();
@@ -65,7 +68,7 @@ class EventFiles {
 
   World& world_;
   Node& node_;
-  core::event_logger::Sender sender_{4 << 20};
+  core::event_logger::FileFeed feed_{*this, 4 << 20};
   core::event_logger::FileWriter writer_;
   std::deque<Request> requests_, writing_;
   struct Synced {

@@ -40,7 +40,7 @@ std::vector<Fault> plan_faults(const JobOptions& options, std::uint64_t events) 
 const char* name_of(Fault::Kind kind) {
   static constexpr const char* names[Fault::kinds] = {"kill", "kill-at-point", "kill-again", "connection",
                                                        "node", "related-nodes", "pause", "holder-connection", "disk-stands-still", "disk-fails",
-                                                       "disk-damage", "rollback"};
+                                                       "disk-damage", "rollback", "diverge"};
   return names[kind];
 }
 
@@ -49,7 +49,8 @@ std::string describe(const Fault& fault) {
       "a rank is killed", "a rank is killed inside a call", "a rank is killed, and again in its recovery", "a connection is lost",
       "a node is lost", "a node is lost, and others that have to do with it", "a node is paused", "the connection to a holder is lost",
       "a disk stands still", "a disk fails", "an event file is damaged",
-      "a node is lost, and orphans that follow from it are struck"};
+      "a node is lost, and orphans that follow from it are struck",
+      "a node is lost, and one of its ranks does something else in its replay"};
   return fmt::format("before event {}: {}", fault.at, what[fault.kind]);
 }
 
@@ -97,8 +98,38 @@ void World::strike(const Fault& fault) {
     case Fault::strike_rollback: {
       rollbacks_to_strike_ += 1 + static_cast<int>(fault.choice >> 16 & 1);
       if (const NodeId number = node_victim(fault.choice); number.value >= 0) lose_node(number);
+      return;
+    }
+    case Fault::diverge: diverge(fault.choice);
+  }
+}
+
+// One of its ranks sends something else, at a send that it has made, whenever it is started elsewhere.
+void World::diverge(std::uint64_t choice) {
+  const NodeId number = node_victim(choice);
+  if (number.value < 0) return;
+  std::vector<const Life*> senders;
+  for (const auto& processes : processes_) {
+    for (const Process* p : processes) {
+      if (p->node().id() == number && !p->life().sends.empty()) senders.push_back(&p->life());
     }
   }
+  if (!divergence_ && !senders.empty()) {
+    const Life& life = *senders[(choice >> 12) % senders.size()];
+    divergence_ = {life.rank, life.incarnation, static_cast<std::uint32_t>((choice >> 24) % life.sends.size()), (choice >> 48) % 2 == 0};
+  }
+  lose_node(number);
+}
+
+void World::divert(const Process& process, Frame& frame) {
+  const bool diverges = divergence_ && process.self() == divergence_->rank && process.incarnation() > divergence_->after &&
+                        process.node().term(process.self()) > Term{} && frame.payload.send == divergence_->send;
+  if (!diverges) return;
+  if (divergence_->tag && !frame.numbered) frame.tag = MessageTag(frame.tag.value + 100);
+  else frame.payload.value ^= 1;
+  outcome_.diverged = true;
+  diverged_at_ = outcome_.events;
+  checker_.on_divergence();
 }
 
 void World::kill(Rank rank, Incarnation incarnation) {

@@ -19,6 +19,7 @@ struct Frame {
   wire::FrameKind kind = wire::FrameKind::eager;
   bool opening = false;      // the first frame of a channel: `position` is where it continues the log
   bool synchronous = false;
+  bool numbered = false;     // of a collective: taken by its number, in any order
   Rank source{};
   Incarnation incarnation{};
   Context context{};

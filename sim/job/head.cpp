@@ -60,10 +60,11 @@ std::vector<Rank> Head::ranks_at(NodeId node) const {
 void Head::broadcast(Rank rank) {
   const Hosting& h = hosting(rank);
   const BoardEntry entry{h.incarnation, h.state, h.node, h.log_base};
+  const std::uint64_t number = told_.add(rank, entry);
   for (std::size_t i = 0; i < agents_.size(); ++i) {
     if (agents_[i].lost) continue;
     Node& node = world_.node(NodeId(static_cast<int>(i)));
-    tell(node.id(), [&node, rank, entry] { node.on_board(rank, entry); });
+    tell(node.id(), [&node, number, rank, entry] { node.hear(number, rank, entry); });
   }
 }
 
@@ -73,17 +74,18 @@ void Head::gather(Rank rank) {
   ended_.push_back(rank);
   if (ended_.size() > 1) return;
   world_.events().in(hosting_.size() > 1000 ? gathered_ns : 0, [this] {
-    auto told = std::make_shared<std::vector<std::pair<Rank, BoardEntry>>>();
+    auto told = std::make_shared<std::map<Rank, BoardEntry>>();
+    std::uint64_t last = 0;
     for (Rank rank : std::exchange(ended_, {})) {
       const Hosting& h = hosting(rank);
-      told->push_back({rank, {h.incarnation, h.state, h.node, h.log_base}});
+      const BoardEntry entry{h.incarnation, h.state, h.node, h.log_base};
+      last = told_.add(rank, entry);
+      told->insert_or_assign(rank, entry);
     }
     for (std::size_t i = 0; i < agents_.size(); ++i) {
       if (agents_[i].lost) continue;
       Node& node = world_.node(NodeId(static_cast<int>(i)));
-      tell(node.id(), [&node, told] {
-        for (const auto& [rank, entry] : *told) node.on_board(rank, entry);
-      });
+      tell(node.id(), [&node, last, told] { node.hear_ends(last, *told); });
     }
   });
 }

@@ -48,6 +48,7 @@ class Head {
   bool is_unsettled(NodeId node) const;
   NodeId holder_of(NodeId node, std::uint64_t choice = 0) const;  // any of them; -1: none
   Rank any_rank_of(NodeId node) const;  // rank 0, if it has none
+  const Told& told() const { return told_; }  // everybody, of ranks
   NodeId host_of(Rank rank) const { return hosting_[static_cast<std::size_t>(rank.value)].node; }
 
  private:
@@ -95,6 +96,7 @@ class Head {
   std::vector<Hosting> hosting_;
   int finished_ = 0;
   std::vector<Rank> ended_;  // and not told yet
+  Told told_;
   std::uint64_t groups_ = 0;
 };
 

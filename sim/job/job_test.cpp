@@ -67,6 +67,10 @@ TEST(SimulatedJob, SeedsThatHaveFailed) {
     options.nodes = c.nodes;
     options.event_copies = c.copies;
     options.optimist = c.optimist;
+    options = drawn(options);
+    // They have failed before there were programs with collectives.
+    if (options.workload == Workload::mixed) options.workload = Workload::traffic;
+    if (options.workload == Workload::reductions) options.workload = Workload::wavefront;
     for (const std::string& violation : run_seed(options).faulty.violations) ADD_FAILURE() << c.seed << ": " << violation;
   }
 }
@@ -95,6 +99,41 @@ TEST(SimulatedJob, Optimist) {
   options.kinds = {Fault::lose_node, Fault::strike_rollback, Fault::lose_related, Fault::pause_node};
   good(options, 150,
        "--protocol optimist --event-copies 1 --ranks 6 --nodes 5 --spares 2 --workload traffic --kinds node,rollback,related-nodes,pause");
+}
+
+TEST(SimulatedJob, Collectives) {
+  JobOptions options;
+  for (const bool optimist : {false, true}) {
+    options.optimist = optimist;
+    const std::string words = optimist ? "--protocol optimist --workload " : "--workload ";
+    options.workload = Workload::mixed;
+    good(options, 80, words + "mixed");
+    options.workload = Workload::reductions;
+    good(options, 80, words + "reductions");
+  }
+}
+
+// What is sent otherwise after the loss of a node is noticed; how often it could not be is not said.
+TEST(SimulatedJob, Divergence) {
+  JobOptions options;
+  options.kinds = {Fault::diverge, Fault::kill};
+  options.faults = 6;
+  for (const bool optimist : {false, true}) {
+    options.optimist = optimist;
+    std::uint64_t diverged = 0, reported = 0;
+    for (std::uint64_t i = 0; i < 200; ++i) {
+      options.seed = i == 0 ? 801 : i;  // which has failed
+      const JobOutcome outcome = run_seed(options).faulty;
+      diverged += outcome.diverged;
+      reported += outcome.reported;
+      for (const std::string& violation : outcome.violations) {
+        ADD_FAILURE() << violation << "\nagain: holdfast-sim job --kinds diverge,kill --faults 6 --protocol "
+                      << (optimist ? "optimist" : "pessimist") << " --first-seed " << options.seed;
+      }
+    }
+    EXPECT_GT(reported, 20u);
+    EXPECT_LE(reported, diverged);
+  }
 }
 
 TEST(SimulatedJob, EventLoggers) {

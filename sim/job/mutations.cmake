@@ -40,7 +40,7 @@ holdfast_sim_mutations(500 SOURCES ${core}/event_logger/store.cpp MUTATIONS ACCE
 holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/store.cpp MUTATIONS FORGET_FENCE ${nodes} pause --workload traffic)
 holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/store.cpp MUTATIONS FORGET_PROMISED ${nodes} related-nodes --workload traffic)
 holdfast_sim_mutations(500 SOURCES ${core}/event_logger/sender.cpp MUTATIONS STABLE_WHEN_SENT)
-holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/found.cpp MUTATIONS OLDER_SUFFICES ${nodes} related-nodes --workload traffic --first-seed 20000)
+holdfast_sim_mutations(1000 SOURCES ${core}/event_logger/found.cpp MUTATIONS OLDER_SUFFICES ${nodes} related-nodes --workload traffic --first-seed 8500)
 holdfast_sim_mutations(2000 SOURCES ${here}/keeper.cpp MUTATIONS COUNT_OLD_VISITS ARGS --kinds node,holder-connection)
 # In files; at several nodes; at both.
 set(disk ARGS --log-level disk --workload traffic --kinds)
@@ -59,6 +59,16 @@ holdfast_sim_mutations(2000 SOURCES ${here}/keeper.cpp MUTATIONS FOUND_ONCE_IS_S
 # Probes and cancels.
 holdfast_sim_mutations(1000 SOURCES ${here}/probes.cpp MUTATIONS PROBE_NOT_LOGGED ARGS --workload traffic)
 holdfast_sim_mutations(1000 SOURCES ${core}/vprotocol/pessimist.cpp MUTATIONS DROP_CANCEL ARGS --workload traffic)
+
+# Collectives and Improbe.
+holdfast_sim_mutations(500 SOURCES ${here}/collectives.cpp MUTATIONS NUMBERED_WHEN_RUN STEP_UNGATED STEPS_STAND_IN_REPLAY
+                       ARGS --workload mixed)
+holdfast_sim_mutations(1000 SOURCES ${here}/tests.cpp MUTATIONS COLLECTIVE_NOT_AWAITED ARGS --workload reductions)
+holdfast_sim_mutations(1000 SOURCES ${here}/probes.cpp MUTATIONS IMPROBE_NOT_LOGGED ARGS --workload mixed)
+
+# Sums of what was taken.
+holdfast_sim_mutations(500 SOURCES ${core}/vprotocol/taken_sums.cpp MUTATIONS NOT_COMPARED ARGS --kinds diverge)
+holdfast_sim_mutations(2000 SOURCES ${here}/sent_again.cpp MUTATIONS SUMS_NOT_REBUILT ARGS --kinds diverge,kill --faults 6)
 
 # Optimistic logging. Mutations that stand above under another protocol have another name here.
 function(holdfast_sim_optimist seeds)
@@ -89,3 +99,5 @@ holdfast_sim_optimist(20000 SOURCES ${here}/receive.cpp MUTATIONS TAKE_FROM_ORPH
 holdfast_sim_optimist(20000 SOURCES ${here}/orphans.cpp MUTATIONS BEGIN_UNTOLD ${traffic})
 holdfast_sim_optimist(20000 SOURCES ${core}/event_logger/store.cpp MUTATIONS HOLDER_NOT_CUT ${traffic})
 holdfast_sim_optimist(2000 SOURCES ${core}/event_logger/store.cpp MUTATIONS ACCEPT_FENCED ${nodes} pause)
+holdfast_sim_optimist(20000 SOURCES ${here}/optimism.cpp MUTATIONS KEEP_NUMBERED_ORPHANS ARGS --workload mixed --faults 6 --kinds node,rollback)
+holdfast_sim_optimist(20000 SOURCES ${here}/sent_again.cpp MUTATIONS TAKEN_BACK_STAYS ${traffic})

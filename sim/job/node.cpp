@@ -13,18 +13,42 @@ Node::Node(World& world, NodeId self)
 }
 
 BoardEntry Node::board(Rank rank) const {
-  auto at = board_.find(rank);
-  return at == board_.end() ? world_.original(rank) : at->second;
+  auto own = own_board_.find(rank);
+  const BoardEntry* heard = world_.head().told().newest(rank, heard_);
+  if (own == own_board_.end()) return heard ? *heard : world_.original(rank);
+  return heard && !heard->is_older_than(own->second) ? *heard : own->second;
 }
 
 void Node::on_board(Rank rank, const BoardEntry& entry) {
-  BoardEntry& mine = board_[rank];
-  if (entry.incarnation < mine.incarnation || (entry.incarnation == mine.incarnation && entry.state < mine.state)) return;
-  mine = entry;
+  if (entry.is_older_than(board(rank))) return;
+  own_board_[rank] = entry;
+  tell_of(rank, entry.state);
+}
+
+void Node::hear(std::uint64_t number, Rank rank, const BoardEntry& entry) {
+  const bool is_old = entry.is_older_than(board(rank));
+  heard_ = number;
+  if (!is_old) tell_of(rank, entry.state);
+}
+
+// A rank is told of those whom it has met: all of a job end, and each of its ranks has met a few.
+void Node::hear_ends(std::uint64_t last, const std::map<Rank, BoardEntry>& ends) {
+  heard_ = last;
+  for (auto& [own, host] : hosts_) {
+    if (!host.process) continue;
+    for (const Rank rank : host.process->met_of(ends)) {
+      if (!host.process) break;
+      if (rank == own || ends.at(rank).is_older_than(board(rank))) continue;
+      world_.to_process(*host.process, [rank](Process& p) { p.on_board(rank); });
+    }
+  }
+}
+
+void Node::tell_of(Rank rank, RankState state) {
   for (auto& [own, host] : hosts_) {
     if (!host.process || own == rank) continue;
     // The engine looks into the log of everybody who ends: that many questions nobody simulates.
-    if (entry.state == RankState::finished && !host.process->has_met(rank)) continue;
+    if (state == RankState::finished && !host.process->has_met(rank)) continue;
     world_.to_process(*host.process, [rank](Process& p) { p.on_board(rank); });
   }
 }

@@ -40,6 +40,9 @@ class Node {
   bool read_stable(std::uint64_t& seen, core::vprotocol::StableVector& out) const;
   std::vector<std::byte> stream(Rank rank) const;  // its events
   Term term(Rank rank) const { return hosts_.at(rank).term; }
+  // Ranks that came here together (docs/node-loss.md, Who is local).
+  std::uint64_t home(Rank rank) const { return static_cast<std::uint64_t>(self_.value) << 32 | hosts_.at(rank).group; }
+  bool has_together(Rank one, Rank other) const { return hosts_.contains(other) && home(one) == home(other); }
   void on_stopped(Rank rank, Incarnation incarnation);  // it has seen that it is an orphan
   void on_finished(Process& process);
   // ---- for other nodes' processes
@@ -51,7 +54,8 @@ class Node {
   void start_first(Rank rank);
   void kill(Process& process);
   bool dies_alone(Rank rank, Incarnation incarnation) const;
-  void on_board(Rank rank, const BoardEntry& entry);
+  void hear(std::uint64_t number, Rank rank, const BoardEntry& entry);  // from the head: its n-th word to all
+  void hear_ends(std::uint64_t last, const std::map<Rank, BoardEntry>& ends);  // several, up to this one
   void end(bool silent);            // the agent, with all its ranks
   void pause() { paused_ = true; }
   void resume();
@@ -88,6 +92,7 @@ class Node {
  private:
   struct Host {
     Term term{};
+    std::uint64_t group = 0;     // of the adoption that it came with; 0: here from the start
     std::vector<std::unique_ptr<RankLog>> logs;
     std::unique_ptr<Process> process;
     Extent told;
@@ -111,6 +116,8 @@ class Node {
     std::int64_t visit_last = 0;   // arrival of what was sent on it last
   };
   // node.cpp
+  void on_board(Rank rank, const BoardEntry& entry);
+  void tell_of(Rank rank, RankState state);
   void start(Rank rank, Incarnation incarnation);
   void end_log(RankLog& log);
   // keeper.cpp
@@ -145,7 +152,7 @@ class Node {
   bool look_at(Rank rank);
   void propose(std::unique_ptr<Fetch> fetch);
   void cut_found(Fetch& fetch) const;
-  void set_up(const AdoptedRank& adopted, core::event_logger::Found& found);
+  void set_up(const AdoptedRank& adopted, std::uint64_t group, core::event_logger::Found& found);
   void replace_logs(Host& host, Rank rank, Incarnation incarnation, std::vector<std::byte> events, TestClock last_failed);
   void know_stable(Rank rank, Term term, std::uint64_t end);
   void tell_ranks();
@@ -157,7 +164,8 @@ class Node {
   bool dead_ = false, paused_ = false;
   std::vector<std::function<void()>> deferred_;
   std::map<Rank, Host> hosts_;
-  std::unordered_map<Rank, BoardEntry> board_;  // what is not as at the start
+  std::unordered_map<Rank, BoardEntry> own_board_;  // of its ranks, before the head says it
+  std::uint64_t heard_ = 0;                         // of what the head tells everybody
   std::int64_t control_last_ = 0;
   Copies sent_;
   std::vector<Copy> copies_;  // by number

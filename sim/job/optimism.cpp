@@ -96,19 +96,28 @@ void Process::drop_orphans(Peer& from) {
     for (Message* m : gone) {
       state.matcher.take(*m);
       arrivals.arrivals.forget(m->frame.sequence);
-      drop(from, *m);
+      drop(from, arrivals, *m);
     }
     std::erase_if(arrivals.early, [&](auto& entry) {
       if (entry.second->number < *first) return false;
-      drop(from, *entry.second);
+      drop(from, arrivals, *entry.second);
       return true;
     });
+#ifndef HOLDFAST_MUTATE_KEEP_NUMBERED_ORPHANS
+    std::erase_if(arrivals.numbered_arrived, [&](auto& entry) {
+      if (entry.second->number < *first) return false;
+      arrivals.arrivals.forget(entry.first);
+      drop(from, arrivals, *entry.second);
+      return true;
+    });
+#endif
   }
 #endif
 }
 
-void Process::drop(Peer& from, Message& m) {
+void Process::drop(Peer& from, ContextPeer& arrivals, Message& m) {
   world_.count_orphaned();
+  take_back(from, arrivals, m.frame);
   const MessageName name(m.frame);
   from.unfinished.erase(name);
   from.unlogged.erase(name);

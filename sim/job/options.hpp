@@ -11,7 +11,7 @@ namespace hf::sim::job {
 // Where an event must be before it is stable (docs/events.md, Levels); any: drawn.
 enum class Level : std::uint8_t { process, node, disk, node_and_disk, any };
 
-enum class Workload : std::uint8_t { ring, stencil, wavefront, farm, traffic, any };
+enum class Workload : std::uint8_t { ring, stencil, wavefront, farm, traffic, mixed, reductions, any };
 
 struct Fault {
   enum Kind : std::uint8_t {
@@ -19,8 +19,9 @@ struct Fault {
     lose_node, lose_related, pause_node, lose_holder_connection,  // above level process
     disk_stands_still, disk_fails, disk_damage,                   // where there are files
     strike_rollback,                                              // under optimist
+    diverge,                                                      // above level process; never drawn
   } kind;
-  static constexpr int kinds = strike_rollback + 1;
+  static constexpr int kinds = diverge + 1;
   std::uint64_t at = 0;      // number of the event before which it strikes
   std::uint64_t choice = 0;  // of whom
 };
@@ -53,6 +54,7 @@ struct JobOutcome {
   std::string ended;                    // by a rule: determinants were lost with several nodes, or the disk failed
   std::uint64_t events = 0, messages = 0, deaths = 0, moves = 0;
   std::uint64_t rollbacks = 0, orphaned_messages = 0, waits_for_terms = 0;  // under optimist
+  bool diverged = false, reported = false;  // a replay has sent something else; a receiver has said so
 };
 
 // What the seed leaves to be drawn is drawn.

@@ -143,7 +143,7 @@ void Node::begin(std::uint64_t group) {
   for (const AdoptedRank& adopted : fetch->adoption.ranks) {
     Found& found = fetch->found[adopted.rank];
     found.last_failed = {};
-    set_up(adopted, found);
+    set_up(adopted, group, found);
   }
   for (const AdoptedRank& adopted : fetch->adoption.ranks) start(adopted.rank, adopted.incarnation);
   world_.head().on_adopted(*this, group);

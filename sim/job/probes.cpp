@@ -86,16 +86,30 @@ bool Process::Iprobe::ready() {
   if (m && p.optimistic_) p.see(*m);
   if (p.dead_) return true;
   if (m) found_.push_back(m->source.value);
+  message_ = m;
   if (recorded_ >= 0) return p.after_call(), true;
+#ifdef HOLDFAST_MUTATE_IMPROBE_NOT_LOGGED
+  if (m && take_) return true;
+#endif
   p.protocol_.on_test_result(found_);
   if (m) p.persist_events();
   else p.store_failed();
   return true;
 }
 
-bool Process::Iprobe::await_resume() {
-  if (!process_.dead_) process_.world_.checker().on_test(process_.life_, found_);
-  return !found_.empty();
+std::optional<Process::Found> Process::Iprobe::await_resume() {
+  Process& p = process_;
+  if (!p.dead_) p.world_.checker().on_test(p.life_, found_);
+  if (found_.empty()) return {};
+  Found out{Rank(found_[0]), message_->tag, nullptr};
+  if (!take_) return out;
+  out.request = &p.requests_.get();  // of a process that dies here nothing becomes of it
+  if (p.dead_) return out;
+  // The number is nobody's: the test has said whose message it is.
+  const Context in(static_cast<std::uint64_t>(context_));
+  const std::uint32_t post = p.world_.checker().on_taken_by_test(p.life_, out.source, in, tag_);
+  p.take_matched(*message_, *out.request, context_, {}, post);
+  return out;
 }
 
 // ---- cancels

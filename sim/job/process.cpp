@@ -8,15 +8,13 @@
 
 namespace hf::sim::job {
 
-using core::vprotocol::Replay;
-
 Process::Process(World& world, Node& node, Rank self, Incarnation incarnation, RankLog& log)
     : world_(world),
       node_(node),
       self_(self),
       incarnation_(incarnation),
       log_(log),
-      life_(world.checker().on_start(self, incarnation, node.term(self), node.stream(self))),
+      life_(world.checker().on_start(self, incarnation, node.term(self), node.home(self), node.stream(self))),
       optimist_(self),
       optimistic_(world.options().optimistic()) {
   if (optimistic_) protocol_.record_failed_tests();
@@ -30,6 +28,8 @@ Process::Process(World& world, Node& node, Rank self, Incarnation incarnation, R
 Process::~Process() { world_.remove(*this); }
 
 int Process::ranks() const { return world_.options().ranks; }
+
+TrafficPlan& Process::plan() { return world_.plan(); }
 
 // As the engine's load_past and take_over_past.
 void Process::load_past() {
@@ -91,30 +91,17 @@ Request* Process::isend(int to, int context, int tag, std::uint64_t value, SendM
   if (dead_) return &request;
   if (optimistic_) settle();
   if (dead_) return &request;
+  const Context in(static_cast<std::uint64_t>(context));
+  Frame frame = new_frame(mode, in, MessageTag(tag), value, world_.checker().next_send(life_));
   Peer& p = peer(Rank(to));
-  Frame frame;
-  frame.kind = mode == SendMode::large ? wire::FrameKind::rendezvous : wire::FrameKind::eager;
-  frame.synchronous = mode == SendMode::synchronous;
-  frame.source = self_;
-  frame.incarnation = incarnation_;
-  frame.context = Context(static_cast<std::uint64_t>(context));
-  frame.tag = MessageTag(tag);
-  frame.payload = {value, world_.checker().on_send(life_, p.rank, frame.context, frame.tag, value)};
-  if (optimistic_) frame.payload.state = world_.checker().lineage().snapshot(life_.lineage);
-  Sequence& next = this->context(frame.context).peers[p.rank].next_send;
+  world_.checker().on_send(life_, p.rank, in, frame.tag, frame.payload.value);
+  Sequence& next = this->context(in).peers[p.rank].next_send;
   frame.sequence = next;
   ++next;
-  if (send_again(p, request, frame)) {
+  [[maybe_unused]] const bool again = send_frame(p, request, frame);
 #ifdef HOLDFAST_MUTATE_NUMBER_AT_TRANSMISSION
-    next = frame.sequence;
+  if (again) next = frame.sequence;
 #endif
-    return &request;
-  }
-  if (send_at_once(p, request, frame)) return &request;
-  if (!optimistic_) return send_logged(p, request, frame), &request;
-  send_optimistic(p, request, frame);
-  const bool waits = stream(p).published < stream(p).records.size() || (!request.complete && !frame.synchronous);
-  if (waits && !dead_) world_.checker().violation(fmt::format("rank {} ({}): a send waits", self_.value, incarnation_.value));
   return &request;
 }
 
@@ -147,57 +134,10 @@ double Process::time() {
 
 Received Process::take(Request* request) {
   Received out{request->source, request->tag, request->payload.value};
-  if (!request->is_send && !dead_) world_.checker().on_received(life_, request->post, out.source, out.tag, request->payload);
+  if (request->is_collective && !dead_) world_.checker().on_collective(life_, out.value);
+  else if (!request->is_send && !dead_) world_.checker().on_received(life_, request->post, out.source, out.tag, request->payload);
   requests_.put(*request);
   return out;
-}
-
-bool Process::Test::ready() {
-  Process& p = process_;
-  if (over_) return true;
-  if (!std::exchange(begun_, true)) {
-    Replay::Test plan = p.protocol_.on_test();
-    if (plan.kind == Replay::Test::diverged) p.diverged("a test that was not made");
-    recorded_ = plan.kind == Replay::Test::exactly;
-    over_ = plan.kind == Replay::Test::nothing;
-    if (recorded_) found_.assign(plan.which.begin(), plan.which.end());
-    else p.after_call();
-  }
-  if (over_) return true;
-  if (!recorded_) return look(), over_;
-  over_ = std::ranges::all_of(found_, [this](std::int32_t i) {
-    return static_cast<std::size_t>(i) < requests_.size() && requests_[static_cast<std::size_t>(i)]->complete;
-  });
-  if (over_) p.after_call();
-  return over_;
-}
-
-// In which order, and whether all that is complete is seen, is the library's choice.
-void Process::Test::look() {
-  Random& random = process_.world_.random();
-  const bool waits = kind_ == TestKind::wait_any || kind_ == TestKind::wait_some;
-  for (std::size_t i = 0; i < requests_.size(); ++i) {
-    if (requests_[i]->complete && (waits || !random.one_in(4))) found_.push_back(static_cast<std::int32_t>(i));
-  }
-  if (waits && found_.empty()) return;
-  for (std::size_t i = found_.size(); i > 1; --i) std::swap(found_[i - 1], found_[random.below(i)]);
-  if (!found_.empty() && (kind_ == TestKind::wait_any || kind_ == TestKind::test_any)) found_.resize(1);
-  process_.protocol_.on_test_result(found_);
-  if (!found_.empty()) process_.persist_events();
-  else process_.store_failed();
-  over_ = true;
-}
-
-// The word of the lazy event.
-void Process::store_failed() {
-  if (dead_) return;
-  log_.last_failed = protocol_.last_failed();
-  if (!world_.options().keeps_events()) world_.checker().on_stored(self_, stored_here, {}, 0, {}, log_.last_failed);
-}
-
-std::vector<std::int32_t> Process::Test::await_resume() {
-  if (!process_.dead_) process_.world_.checker().on_test(process_.life_, found_);
-  return std::move(found_);
 }
 
 // ---- running
@@ -215,6 +155,7 @@ bool Process::enter() {
   persist_events();
   look_at_board(true);
   look_at_stable();
+  run_collectives();
   after_call();
   return !dead_;
 }
@@ -347,6 +288,7 @@ std::string Process::describe() {
   std::string out = dead_ ? "dying" : !started_ ? "not started" : computing_ ? "computing" : "waiting";
   if (replaying()) out += ", replaying";
   if (!held_.empty()) out += ", sends at the gate";
+  for (const Call& call : calls_) out += fmt::format(", a collective at step {} of {}", call.schedule.next, call.schedule.steps.size());
   if (optimist_.has_held()) {
     out += ", effects held by";
     for (const auto& d : optimist_.vector().entries()) out += fmt::format(" ({}, {}, {})", d.rank.value, d.term.value, d.position);

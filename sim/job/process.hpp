@@ -1,11 +1,13 @@
 // One incarnation of a simulated rank: core/match and core/vprotocol joined as src/engine/ joins them, to a simulated network and
 // to the logs in its node's memory. Files by subject, named as the engine's: process.cpp (calls of the program, determinants),
-// probes.cpp, send.cpp, receive.cpp, channel.cpp (connections, births and deaths of peers, logs of others); optimism.cpp: what
-// optimistic logging adds.
+// tests.cpp, probes.cpp, collectives.cpp, send.cpp, receive.cpp, sent_again.cpp (sums of what was taken), channel.cpp (connections,
+// births and deaths of peers, logs of others); optimism.cpp: what optimistic logging adds.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <set>
@@ -16,24 +18,29 @@
 #include "core/match/matcher.hpp"
 #include "core/match/numbers.hpp"
 #include "core/vprotocol/optimist.hpp"
+#include "core/vprotocol/taken_sums.hpp"
 #include "sim/job/board.hpp"
 #include "sim/job/checker.hpp"
 #include "sim/job/memory.hpp"
 #include "sim/job/pool.hpp"
 #include "sim/job/program.hpp"
+#include "sim/job/schedule.hpp"
 
 namespace hf::sim::job {
 
 class Node;
+class TrafficPlan;
 class World;
 
 enum class SendMode : std::uint8_t { small, large, synchronous };
 
 struct Message;
 
-// Of a send or a receive of the program; valid until the call that completes it has returned.
+// Of a send, a receive or a collective of the program; valid until the call that completes it has returned.
 struct Request : core::match::Posted {
   bool complete = false, is_send = false, forced = false, matched = false, cancel_asked = false;
+  bool is_collective = false;
+  bool numbered = false, taken = false;  // of a collective's step; its collective has the payload
   RequestNumber number{};
   Context context{};
   std::uint32_t post = 0;  // the checker's
@@ -64,8 +71,10 @@ class Process {
   // ---- for programs; process.cpp
   int rank() const { return self_.value; }
   int ranks() const;
+  TrafficPlan& plan();
   Request* isend(int to, int context, int tag, std::uint64_t value, SendMode mode = SendMode::small);
   Request* irecv(int from, int context, int tag);  // -1: from any rank; tag -1: any
+  Request* icollective(Collective collective, int root, std::uint64_t value, SendMode mode);
   double time();
   void print(std::uint64_t value);  // under optimist
 
@@ -142,17 +151,18 @@ class Process {
   };
   class Iprobe final : public Blocked {
    public:
-    Iprobe(Process& process, int from, int context, int tag)
-        : Blocked(process), from_(from), context_(context), tag_(tag < 0 ? any_tag : MessageTag(tag)) {}
+    Iprobe(Process& process, int from, int context, int tag, bool take)
+        : Blocked(process), from_(from), context_(context), tag_(tag < 0 ? any_tag : MessageTag(tag)), take_(take) {}
     bool ready() override;
-    bool await_resume();
+    std::optional<Found> await_resume();
 
    private:
     int from_, context_;
     MessageTag tag_;
-    bool begun_ = false, over_ = false;
+    bool take_, begun_ = false, over_ = false;
     std::int32_t recorded_ = -1;
     std::vector<std::int32_t> found_;
+    Message* message_ = nullptr;
   };
   class Cancel final : public Blocked {
    public:
@@ -167,7 +177,8 @@ class Process {
   };
   Probe probe(int from, int context, int tag) { return {*this, from, context, tag, false}; }
   Probe mprobe(int from, int context, int tag) { return {*this, from, context, tag, true}; }
-  Iprobe iprobe(int from, int context, int tag) { return {*this, from, context, tag}; }
+  Iprobe iprobe(int from, int context, int tag) { return {*this, from, context, tag, false}; }
+  Iprobe improbe(int from, int context, int tag) { return {*this, from, context, tag, true}; }
   Cancel cancel(Request* receive) {  // once
     receive->cancel_asked = true;
     return {*this, receive};
@@ -188,10 +199,26 @@ class Process {
     action();
     if (optimistic_) persist_events();
     look_at_board(true);
+    run_collectives();
     go();
   }
   void on_board(Rank rank);
   bool has_met(Rank rank) const { return peers_.contains(rank); }
+  template <class OfRanks>
+  std::vector<Rank> met_of(const OfRanks& some) const {
+    std::vector<Rank> out;
+    if (some.size() <= peers_.size()) {
+      for (const auto& [rank, of] : some) {
+        if (has_met(rank)) out.push_back(rank);
+      }
+      return out;
+    }
+    for (const auto& [rank, p] : peers_) {
+      if (some.contains(rank)) out.push_back(rank);
+    }
+    std::ranges::sort(out);
+    return out;
+  }
   void on_stable_told() { look_at_stable(); }
   void on_board_changed() { look_at_board(true); }
   void on_frame(Rank from, std::uint64_t connection, const Frame& frame);
@@ -209,7 +236,7 @@ class Process {
 
   Rank self() const { return self_; }
   Incarnation incarnation() const { return incarnation_; }
-  Node& node() { return node_; }
+  Node& node() const { return node_; }
   Life& life() { return life_; }
   const Life& life() const { return life_; }
   bool replaying() const { return protocol_.replaying(); }
@@ -217,9 +244,12 @@ class Process {
 
  private:
   struct ContextPeer {
-    Sequence next_send{};
+    Sequence next_send{}, next_recv{};  // next_recv: of numbered messages
     core::match::Arrivals arrivals;
     std::map<Sequence, Message*> early;
+    std::map<Sequence, Request*> numbered_posted;
+    std::map<Sequence, Message*> numbered_arrived;
+    std::unique_ptr<core::vprotocol::TakenSums> sums;
   };
   struct ContextState {
     core::match::Matcher matcher;
@@ -227,6 +257,7 @@ class Process {
   };
   struct Peer {
     Rank rank{};
+    bool local = false;  // lost together with this rank
     BoardEntry known{};
     std::uint64_t connection = 0;  // 0: none
     bool open = false;             // both ways
@@ -243,6 +274,7 @@ class Process {
     std::uint64_t question = 0;
     std::vector<Frame> waiting;
     std::map<MessageName, Message*> receiving, unfinished, unlogged;
+    std::map<MessageName, Frame> again;  // taken before, and their payloads were asked for once more
     // under optimist
     core::vprotocol::IncomingDependencies incoming;
     std::uint64_t taken = 0;              // messages from it
@@ -281,6 +313,21 @@ class Process {
   void release_held();
   bool point();  // true: it died here
 
+  // collectives.cpp
+  struct Call {
+    Schedule schedule;
+    SendMode mode;
+    Request* request;
+  };
+  void reserve(Step& step);
+  void take_number(Step& step);
+  void run_collectives();
+  bool run(Call& call);
+  bool run_step(Call& call, Step& step);
+  void send_step(Call& call, Step& step);
+  void recv_step(Step& step);
+  bool take_step(Schedule& schedule, Step& step);
+
   // probes.cpp
   Message* peek(int context, Rank source, MessageTag tag);
   void take_matched(Message& message, Request& receive, int context, RequestNumber number, std::uint32_t post);
@@ -295,7 +342,7 @@ class Process {
   void take_dependencies(Peer& from, const Frame& frame);
   void take_early(Peer& from);
   void drop_orphans(Peer& from);
-  void drop(Peer& from, Message& message);
+  void drop(Peer& from, ContextPeer& arrivals, Message& message);
   void see(Message& message);
   void send_dependencies(Peer& to);
   void send_optimistic(Peer& to, Request& request, Frame frame);
@@ -307,6 +354,8 @@ class Process {
   void diverged(const char* what);
 
   // send.cpp
+  Frame new_frame(SendMode mode, Context context, MessageTag tag, std::uint64_t value, std::uint32_t name);
+  bool send_frame(Peer& to, Request& request, const Frame& frame);
   bool send_again(Peer& to, Request& request, const Frame& frame);
   void send_logged(Peer& to, Request& request, Frame frame);
   bool send_at_once(Peer& to, Request& request, const Frame& frame);
@@ -330,9 +379,24 @@ class Process {
   void complete(Request& receive, Message& message);
   void take_payload(Request& receive, Message& message);
   void finish(Message& message, const Payload& payload);
+  void ask_for(Peer& from, const Frame& message);
   void fetch(Peer& from, Message& message);
   void lose_unfinished(Peer& from);
   void fetch_what_was_coming(Peer& from);
+
+  // sent_again.cpp
+  bool keeps_sums(const Peer& of) const;
+  void on_arrived(const Peer& from, const Frame& frame);
+  void on_taken_from(Peer& from, ContextPeer& arrivals, const Frame& frame);
+  void on_payload_of(Peer& from, const Message& message, const Payload& payload);
+  void on_duplicate(Peer& from, ContextPeer& arrivals, const Frame& frame, bool from_log);
+  bool ask_again(Peer& from, const ContextPeer& arrivals, const Frame& frame, bool from_log);
+  void on_data_again(Peer& from, MessageName name, const Payload& payload);
+  void forget_again(Peer& from);
+  void on_again_from(Peer& from, ContextPeer& arrivals, const Frame& frame, bool has_payload);
+  void on_renewed(Peer& from, const Frame& before, const Frame& frame);
+  void take_back(Peer& from, ContextPeer& arrivals, const Frame& frame);
+  void expect_again(const Peer& from);
 
   // channel.cpp
   bool ensure_open(Peer& to);
@@ -366,8 +430,11 @@ class Process {
   std::unordered_map<Rank, Peer> peers_;
   Pool<Request> requests_;
   Pool<Message> messages_;
+  std::list<Call> calls_;  // of collectives, that are not complete
+  bool runs_collectives_ = false;
   std::uint64_t questions_ = 0;
   std::unordered_map<std::uint64_t, Message*> fetches_;
+  std::map<std::uint64_t, std::pair<Rank, MessageName>> fetches_again_;
   std::uint64_t past_events_ = 0;
   std::deque<Unstable> unstable_;
   std::uint64_t asked_ = 0;  // the agent was told of events up to this one

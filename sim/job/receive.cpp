@@ -31,7 +31,7 @@ void Process::on_known_frame(Peer& from, std::uint64_t connection, const Frame& 
   }
   if (frame.kind == FrameKind::clear_to_send) return on_clear_to_send(from, frame);
   auto at = from.receiving.find(MessageName(frame));
-  if (at == from.receiving.end()) return;  // taken from the log meanwhile
+  if (at == from.receiving.end()) return on_data_again(from, MessageName(frame), frame.payload);  // or taken from the log meanwhile
   Message& message = *at->second;
   from.receiving.erase(at);
   finish(message, frame.payload);
@@ -55,13 +55,16 @@ void Process::accept(Peer& from, const Frame& frame, bool from_log) {
 #else
   ContextPeer& arrivals = state.peers[from.rank];
 #endif
+  on_arrived(from, frame);
 #ifndef HOLDFAST_MUTATE_FORGET_LOST_PAYLOAD
   if (auto lost = from.unlogged.find(MessageName(frame)); lost != from.unlogged.end()) {
     return renew(from, *lost->second, frame, from_log);
   }
 #endif
-  const Verdict verdict = arrivals.arrivals.in_order(frame.sequence);
-  if (verdict == Verdict::duplicate) return;
+  const Verdict verdict = frame.numbered ? arrivals.arrivals.by_number(frame.sequence) : arrivals.arrivals.in_order(frame.sequence);
+  if (verdict == Verdict::duplicate) return on_duplicate(from, arrivals, frame, from_log);
+  on_taken_from(from, arrivals, frame);
+  if (dead_) return;
   Message& m = messages_.get();
   m.frame = frame;
   m.source = from.rank;
@@ -72,6 +75,11 @@ void Process::accept(Peer& from, const Frame& frame, bool from_log) {
   if (verdict == Verdict::early) {
     if (!arrivals.early.emplace(frame.sequence, &m).second) messages_.put(m);
     return;
+  }
+  if (frame.numbered) {
+    auto posted = arrivals.numbered_posted.extract(frame.sequence);
+    if (posted.empty()) return void(arrivals.numbered_arrived.emplace(frame.sequence, &m));
+    return complete(*posted.mapped(), m);
   }
   if (core::match::Posted* receive = state.matcher.arrive(m)) complete(static_cast<Request&>(*receive), m);
   deliver_early(state, arrivals);
@@ -88,6 +96,8 @@ void Process::deliver_early(ContextState& state, ContextPeer& arrivals) {
 
 // A message that was lost with its sender's node comes again. It keeps its place and its match.
 void Process::renew(Peer& from, Message& m, const Frame& frame, bool from_log) {
+  on_renewed(from, m.frame, frame);
+  if (dead_) return;
   from.unlogged.erase(MessageName(frame));
   const auto state = m.frame.payload.state;
   m.frame = frame;
@@ -103,7 +113,7 @@ void Process::complete(Request& receive, Message& m) {
   receive.tag = m.tag;
   if (optimistic_) see(m);
   if (dead_) return;
-  protocol_.on_match(receive.number, receive.any_source, receive.forced, m.source);
+  if (!receive.numbered) protocol_.on_match(receive.number, receive.any_source, receive.forced, m.source);
   if (point()) return;
   if (!handling_) persist_events();
   if (m.frame.synchronous) acknowledge(peer(m.source), m.frame);
@@ -118,7 +128,11 @@ void Process::take_payload(Request& receive, Message& m) {
   const bool ended = m.frame.incarnation != from.known.incarnation || !from.open;
   if (m.where == Message::Where::in_log || ended) return fetch(from, m);
   from.receiving[MessageName(m.frame)] = &m;
-  Frame ask = m.frame;
+  ask_for(from, m.frame);
+}
+
+void Process::ask_for(Peer& from, const Frame& message) {
+  Frame ask = message;
   ask.kind = FrameKind::clear_to_send;
   ask.source = self_;
   ask.incarnation = incarnation_;
@@ -130,6 +144,7 @@ void Process::take_payload(Request& receive, Message& m) {
 void Process::finish(Message& m, const Payload& payload) {
   Peer& from = peer(m.source);
   from.unfinished.erase(MessageName(m.frame));
+  on_payload_of(from, m, payload);
   m.receive->payload = payload;
   m.receive->complete = true;
   messages_.put(m);
@@ -144,6 +159,9 @@ void Process::fetch(Peer& from, Message& m) {
 }
 
 void Process::on_fetched(Rank, std::uint64_t question, const Frame& record) {
+  if (auto again = fetches_again_.extract(question); !again.empty()) {
+    return on_data_again(peer(again.mapped().first), again.mapped().second, record.payload);
+  }
   auto at = fetches_.find(question);
   if (at == fetches_.end()) return;
   Message& m = *at->second;

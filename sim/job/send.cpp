@@ -7,6 +7,31 @@ namespace hf::sim::job {
 
 using wire::FrameKind;
 
+Frame Process::new_frame(SendMode mode, Context context, MessageTag tag, std::uint64_t value, std::uint32_t name) {
+  Frame frame;
+  frame.kind = mode == SendMode::large ? FrameKind::rendezvous : FrameKind::eager;
+  frame.synchronous = mode == SendMode::synchronous;
+  frame.source = self_;
+  frame.incarnation = incarnation_;
+  frame.context = context;
+  frame.tag = tag;
+  frame.payload = {value, name};
+  world_.divert(*this, frame);
+  if (optimistic_) frame.payload.state = world_.checker().lineage().snapshot(life_.lineage);
+  return frame;
+}
+
+// True: a predecessor has sent it.
+bool Process::send_frame(Peer& to, Request& request, const Frame& frame) {
+  if (send_again(to, request, frame)) return true;
+  if (send_at_once(to, request, frame)) return false;
+  if (!optimistic_) return send_logged(to, request, frame), false;
+  send_optimistic(to, request, frame);
+  const bool waits = stream(to).published < stream(to).records.size() || (!request.complete && !frame.synchronous);
+  if (waits && !dead_) world_.checker().violation(fmt::format("rank {} ({}): a send waits", self_.value, incarnation_.value));
+  return false;
+}
+
 // A send that a predecessor has made already: compared, not transmitted.
 bool Process::send_again(Peer& to, Request& request, const Frame& frame) {
 #ifdef HOLDFAST_MUTATE_SENT_BEFORE_IS_SENT

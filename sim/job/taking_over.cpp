@@ -123,7 +123,7 @@ void Node::adopt_all() {
   if (world_.options().optimistic()) {
     propose(std::move(fetch));
   } else {
-    for (const AdoptedRank& adopted : fetch->adoption.ranks) set_up(adopted, fetch->found[adopted.rank]);
+    for (const AdoptedRank& adopted : fetch->adoption.ranks) set_up(adopted, fetch->adoption.group, fetch->found[adopted.rank]);
     for (const AdoptedRank& adopted : fetch->adoption.ranks) start(adopted.rank, adopted.incarnation);
     world_.head().on_adopted(*this, fetch->adoption.group);
     pump();
@@ -132,10 +132,11 @@ void Node::adopt_all() {
   next_adoption();
 }
 
-void Node::set_up(const AdoptedRank& adopted, Found& found) {
+void Node::set_up(const AdoptedRank& adopted, std::uint64_t group, Found& found) {
   Host& host = hosts_[adopted.rank];
   host = {};
   host.term = adopted.term;
+  host.group = group;
   replace_logs(host, adopted.rank, Incarnation(adopted.incarnation.value - 1), std::move(found.bytes), found.last_failed);
   add_rank(adopted.rank, adopted.term, written(host));
   tell(adopted.rank);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/job/traffic_plan.hpp"
 #include "sim/job/process.hpp"
 #include "sim/job/random.hpp"
 
@@ -14,8 +15,8 @@ using Kind = Process::TestKind;
 // What a program draws is the same in every run of the seed, whatever the order of messages.
 class Script {
  public:
-  Script(const JobOptions& options, int rank) : seed_(mix(options.seed, 4)), rank_(static_cast<std::uint64_t>(rank)) {}
-  std::uint64_t of_job(std::uint64_t step, std::uint64_t what = 0) const { return mix(mix(seed_, step), what); }
+  Script(const JobOptions& options, int rank) : seed_(options.seed), rank_(static_cast<std::uint64_t>(rank)) {}
+  std::uint64_t of_job(std::uint64_t step, std::uint64_t what = 0) const { return job::of_job(seed_, step, what); }
   std::uint64_t mine(std::uint64_t step, std::uint64_t what = 0) const { return mix(of_job(step, what), rank_ + 1); }
   std::int64_t pause(std::uint64_t step) const {
     const std::uint64_t h = mine(step, 77);
@@ -136,34 +137,65 @@ Program worker(JobOptions options, Process& mpi) {
   co_return value;
 }
 
+// Posts what concerns this rank. Returns how many messages it is to probe for.
+int post_messages(Process& mpi, int step, std::uint64_t value, Requests& open) {
+  const int self = mpi.rank();
+  const std::uint64_t count = static_cast<std::uint64_t>(mpi.ranks()) * 3 / 2 + 1;
+  int probes = 0;
+  for (const auto [h, from, to] : mpi.plan().of(static_cast<std::uint64_t>(step), 100, count, self)) {
+    const int context = static_cast<int>(h >> 32 & 3), tag = context == 1 ? step : static_cast<int>(h >> 36 & 1);
+    if (to == self && context == 0) open.push_back(mpi.irecv(from, 0, h >> 40 & 1 ? tag : -1));
+    const bool probed = context == 1 && (h >> 41 & 3) == 0;
+    if (to == self && probed) ++probes;
+    if (to == self && context == 1 && !probed) open.push_back(mpi.irecv(-1, 1, tag));
+    if (to == self && context == 3) open.push_back(mpi.irecv(from, 3, -1));
+    if (to == self && context == 2) open.push_back(mpi.irecv(-1, 2, -1));
+    SendMode mode = Script::mode(h >> 44);
+    // A receive from anybody may take a message of a later step: whoever waited for its own to be matched would wait for ever.
+    if (context == 2 && mode == SendMode::synchronous) mode = SendMode::small;
+    if (from == self) open.push_back(mpi.isend(to, context, tag, mix(value, h), mode));
+  }
+  return probes;
+}
+
+SendMode collective_mode(std::uint64_t h) { return h % 4 == 0 ? SendMode::large : SendMode::small; }
+
+// Two collectives at most, everybody the same. All to all among few.
+void start_collectives(const Script& script, Process& mpi, std::uint64_t step, std::uint64_t value, Requests& open) {
+  const int kinds = mpi.ranks() <= 16 ? collectives : collectives - 1;
+  for (std::uint64_t i = 0; i < script.of_job(step, 50) % 3; ++i) {
+    const std::uint64_t h = script.of_job(step, 51 + i);
+    const auto kind = static_cast<Collective>(h % static_cast<std::uint64_t>(kinds));
+    const int root = static_cast<int>((h >> 20) % static_cast<std::uint64_t>(mpi.ranks()));
+    open.push_back(mpi.icollective(kind, root, mix(value, i), collective_mode(h >> 40)));
+  }
+}
+
+// Messages that are taken by Improbe alone: any of these steps will do. Returns how many come here.
+int send_to_probes(Process& mpi, std::uint64_t step, std::uint64_t value, Requests& open) {
+  const std::uint64_t first = 1'000'000, count = static_cast<std::uint64_t>(mpi.ranks()) / 2;
+  int coming = 0;
+  for (const auto [h, from, to] : mpi.plan().of(step, first, count, mpi.rank())) {
+    if (to == mpi.rank()) ++coming;
+    if (from == mpi.rank()) open.push_back(mpi.isend(to, 5, static_cast<int>(h >> 36 & 1), mix(value, h), collective_mode(h >> 44)));
+  }
+  return coming;
+}
+
 // Each step everybody knows who sends to whom; in which order that arrives and is found complete goes into all that is sent later.
 // Context 0: named sources, context 1: any source with the step's tag, context 2: any source, any tag, context 3: named sources, any tag.
 // Of context 1 some are probed for and received then; receives of contexts 2 and 3 may be cancelled, and are posted again if they were.
+// Mixed: collectives are among what is tested for, and messages of context 5 are taken by Improbe.
 Program traffic(JobOptions options, Process& mpi) {
   const Script script(options, mpi.rank());
-  const int n = mpi.ranks(), self = mpi.rank();
-  const std::uint64_t a_step = static_cast<std::uint64_t>(n) * 3 / 2 + 1;
+  const bool mixed = options.workload == Workload::mixed;
   std::uint64_t value = script.mine(0);
   Requests open;
   for (int step = 0; step < options.steps; ++step) {
     const auto s = static_cast<std::uint64_t>(step);
-    int probes = 0;
-    for (std::uint64_t m = 0; m < a_step; ++m) {
-      const std::uint64_t h = script.of_job(s, m + 100);
-      const int from = static_cast<int>(h % static_cast<std::uint64_t>(n));
-      const int to = (from + 1 + static_cast<int>((h >> 20) % static_cast<std::uint64_t>(n - 1))) % n;
-      const int context = static_cast<int>(h >> 32 & 3), tag = context == 1 ? step : static_cast<int>(h >> 36 & 1);
-      if (to == self && context == 0) open.push_back(mpi.irecv(from, 0, h >> 40 & 1 ? tag : -1));
-      const bool probed = context == 1 && (h >> 41 & 3) == 0;
-      if (to == self && probed) ++probes;
-      if (to == self && context == 1 && !probed) open.push_back(mpi.irecv(-1, 1, tag));
-      if (to == self && context == 3) open.push_back(mpi.irecv(from, 3, -1));
-      if (to == self && context == 2) open.push_back(mpi.irecv(-1, 2, -1));
-      SendMode mode = Script::mode(h >> 44);
-      // A receive from anybody may take a message of a later step: whoever waited for its own to be matched would wait for ever.
-      if (context == 2 && mode == SendMode::synchronous) mode = SendMode::small;
-      if (from == self) open.push_back(mpi.isend(to, context, tag, mix(value, h), mode));
-    }
+    int probes = post_messages(mpi, step, value, open);
+    int coming = mixed ? send_to_probes(mpi, s, value, open) : 0;
+    if (mixed) start_collectives(script, mpi, s, value, open);
     if (script.mine(s, 1) % 3 == 0) co_await mpi.compute(script.pause(s));
     if (script.mine(s, 2) % 3 == 0) mpi.print(value);
     for (; probes > 0; --probes) {
@@ -173,12 +205,24 @@ Program traffic(JobOptions options, Process& mpi) {
       open.push_back(take ? found.request : mpi.irecv(found.source.value, 1, step));
     }
     std::uint64_t tries = 0;
-    while (!open.empty()) {
+    while (!open.empty() || coming > 0) {
+      if (coming > 0 && (open.empty() || mix(value, tries + 3000) % 2 == 0)) {
+        ++tries;
+        const auto found = co_await mpi.improbe(-1, 5, mix(value, tries) % 4 == 0 ? 1 : -1);
+        value = mix(value, found ? static_cast<std::uint64_t>(found->source.value) : tries);
+        if (!found) co_await mpi.compute(script.pause(mix(s, tries)));
+        if (!found) continue;
+        --coming;
+        open.push_back(found->request);
+      }
       const std::uint64_t choice = mix(value, ++tries) % 8;
-      if (mix(value, tries + 1000) % 8 == 0) value = mix(value, co_await mpi.iprobe(-1, static_cast<int>(1 + value % 2), -1));
+      if (mix(value, tries + 1000) % 8 == 0) {
+        const auto found = co_await mpi.iprobe(-1, static_cast<int>(1 + value % 2), -1);
+        value = mix(value, found.has_value());
+      }
       Request*& any = open[mix(value, 12) % open.size()];
       const int in = static_cast<int>(any->context.value), from = any->any_source ? -1 : any->source.value;
-      if (mix(value, tries + 2000) % 8 == 0 && !any->is_send && !any->cancel_asked && in >= 2) {
+      if (mix(value, tries + 2000) % 8 == 0 && !any->is_send && !any->is_collective && !any->cancel_asked && (in == 2 || in == 3)) {
         const bool cancelled = co_await mpi.cancel(any);
         if (cancelled) any = mpi.irecv(from, in, -1);
         value = mix(value, cancelled);
@@ -205,14 +249,47 @@ Program traffic(JobOptions options, Process& mpi) {
   co_return value;
 }
 
+// Collectives that overlap, tested for until they are complete: when they are found so must not show in the result.
+Program reductions(JobOptions options, Process& mpi) {
+  const Script script(options, mpi.rank());
+  std::uint64_t value = script.mine(0);
+  for (int step = 0; step < options.steps; ++step) {
+    const auto s = static_cast<std::uint64_t>(step);
+    Requests open;
+    start_collectives(script, mpi, 2 * s, value, open);
+    start_collectives(script, mpi, 2 * s + 1, value, open);
+    std::vector<std::uint64_t> results(open.size());
+    std::vector<std::size_t> names(open.size());
+    for (std::size_t i = 0; i < names.size(); ++i) names[i] = i;
+    for (std::uint64_t tries = 0; !open.empty(); ++tries) {
+      const std::uint64_t h = script.mine(mix(s, 100 + tries));
+      const Kind kind = h % 4 == 0 ? Kind::wait_any : h % 4 == 1 ? Kind::test_any : Kind::test_some;
+      const auto found = co_await mpi.test(open, kind);
+      for (std::int32_t i : found) {
+        const auto at = static_cast<std::size_t>(i);
+        results[names[at]] = mpi.take(open[at]).value;
+        open[at] = nullptr;
+        names[at] = SIZE_MAX;
+      }
+      std::erase(open, nullptr);
+      std::erase(names, SIZE_MAX);
+      if (found.empty()) co_await mpi.compute(script.pause(mix(s, tries)));
+    }
+    for (const std::uint64_t result : results) value = mix(value, result);
+    if (script.mine(s, 3) % 3 == 0) mpi.print(value);
+  }
+  co_return value;
+}
+
 }  // namespace
 
 bool send_deterministic(Workload workload) {
-  return workload == Workload::ring || workload == Workload::stencil || workload == Workload::wavefront;
+  return workload == Workload::ring || workload == Workload::stencil || workload == Workload::wavefront ||
+         workload == Workload::reductions;
 }
 
 const char* name_of(Workload workload) {
-  static constexpr const char* names[] = {"ring", "stencil", "wavefront", "farm", "traffic", "any"};
+  static constexpr const char* names[] = {"ring", "stencil", "wavefront", "farm", "traffic", "mixed", "reductions", "any"};
   return names[static_cast<std::size_t>(workload)];
 }
 
@@ -222,6 +299,7 @@ Program run_workload(const JobOptions& options, Process& mpi) {
     case Workload::stencil: return stencil(options, mpi);
     case Workload::wavefront: return wavefront(options, mpi);
     case Workload::farm: return mpi.rank() == 0 ? master(options, mpi) : worker(options, mpi);
+    case Workload::reductions: return reductions(options, mpi);
     default: return traffic(options, mpi);
   }
 }

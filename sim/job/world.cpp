@@ -1,9 +1,13 @@
 #include "sim/job/world.hpp"
 
+#include <algorithm>
+
 namespace hf::sim::job {
 namespace {
 
-constexpr std::uint64_t events_max = 200'000'000;
+// More than any run needs: a few times as many as with a fault at each of its steps.
+constexpr std::uint64_t events_base_max = 1'000'000, events_a_step_max = 10'000;
+constexpr std::uint64_t events_diverged_max = 100'000;  // a program may wait for ever for what is not sent any more
 
 }  // namespace
 
@@ -14,8 +18,11 @@ World::World(const JobOptions& options, const std::vector<Fault>& faults)
       checker_(options.ranks, options.optimistic()),
       network_(*this),
       directory_(random_),
+      plan_(options.seed, options.ranks),
       processes_(static_cast<std::size_t>(options.ranks)),
       head_(*this) {
+  auto diverges = [](const Fault& fault) { return fault.kind == Fault::diverge; };
+  if (std::ranges::any_of(faults_, diverges)) checker_.expect_differences();
   for (int node = 0; node < options.agents(); ++node) nodes_.push_back(std::make_unique<Node>(*this, NodeId(node)));
 }
 
@@ -41,6 +48,8 @@ JobOutcome World::run() {
   for (int rank = 0; rank < options_.ranks; ++rank) node(original(Rank(rank)).node).host(Rank(rank), Term{});
   head_.begin();
   for (int rank = 0; rank < options_.ranks; ++rank) node(original(Rank(rank)).node).start_first(Rank(rank));
+  const auto steps = static_cast<std::uint64_t>(options_.ranks) * static_cast<std::uint64_t>(options_.steps);
+  const std::uint64_t events_max = events_base_max + steps * events_a_step_max;
   auto next = faults_.begin();
   while (!head_.all_finished() && outcome_.ended.empty() && checker_.violations().empty()) {
     for (; next != faults_.end() && next->at <= outcome_.events; ++next) strike(*next);
@@ -48,6 +57,7 @@ JobOutcome World::run() {
       stuck();
       break;
     }
+    if (outcome_.diverged && outcome_.events > diverged_at_ + events_diverged_max) break;
     if (++outcome_.events > events_max) {
       checker_.violation("it goes on for ever");
       break;
@@ -154,6 +164,13 @@ std::vector<NodeId> World::listeners(NodeId of) {
 
 void World::on_diverged(Process& process, const char* what) {
   checker_.violation(fmt::format("rank {} ({}): the replay found {}", process.self().value, process.incarnation().value, what));
+}
+
+// Tag and length decide who receives a message: nothing can go on. A payload may, and does not here.
+void World::on_sent_otherwise(Process& receiver, Rank from, Context context, const core::vprotocol::TakenSums::Difference& difference) {
+  checker_.on_reported(receiver.life(), from, context, difference.first, difference.last, difference.envelope);
+  outcome_.reported = true;
+  outcome_.ended = "a rank does not send what it sent before";
 }
 
 // What it has taken over need not be at all its holders yet, and the copies of before do not count as all (docs/event-loggers.md, Limits).

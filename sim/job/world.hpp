@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/events.hpp"
@@ -12,6 +13,7 @@
 #include "sim/job/network.hpp"
 #include "sim/job/node.hpp"
 #include "sim/job/options.hpp"
+#include "sim/job/traffic_plan.hpp"
 #include "sim/job/random.hpp"
 
 namespace hf::sim::job {
@@ -28,6 +30,7 @@ class World {
   Events& events() { return events_; }
   Network& network() { return network_; }
   Directory& directory() { return directory_; }
+  TrafficPlan& plan() { return plan_; }
   Head& head() { return head_; }
   Node& node(NodeId id) { return *nodes_[static_cast<std::size_t>(id.value)]; }
   Instant now() const { return events_.now(); }
@@ -75,6 +78,9 @@ class World {
   void on_finished(Process& process, std::uint64_t result);
   void on_output(Process& process, const Checker::Output& output);
   void on_orphan(Node& node, Rank rank, const Process* process, std::uint64_t cut, std::size_t heard);
+  // Fault: what it sends is another message.
+  void divert(const Process& process, Frame& frame);
+  void on_sent_otherwise(Process& receiver, Rank from, Context context, const core::vprotocol::TakenSums::Difference& difference);
   void count_wait() { ++outcome_.waits_for_terms; }
   void count_orphaned() { ++outcome_.orphaned_messages; }
   std::vector<NodeId> listeners(NodeId node);  // whom it tells what is stable
@@ -99,6 +105,7 @@ class World {
   void count_loss(bool close);
   void strike_in_rollback(NodeId number, Rank rank);
   NodeId node_victim(std::uint64_t choice);
+  void diverge(std::uint64_t choice);
   void stuck();
 
   JobOptions options_;
@@ -108,11 +115,20 @@ class World {
   Checker checker_;
   Network network_;
   Directory directory_;
+  TrafficPlan plan_;
   std::vector<std::vector<Process*>> processes_;  // by rank
   std::vector<std::unique_ptr<Node>> nodes_;
   Head head_;
   JobOutcome outcome_;
   int rollbacks_to_strike_ = 0;
+  struct Divergence {
+    Rank rank{};
+    Incarnation after{};
+    std::uint32_t send = 0;
+    bool tag = false;  // else the payload
+  };
+  std::optional<Divergence> divergence_;
+  std::uint64_t diverged_at_ = 0;
   int losses_ = 0;        // of nodes, since all determinants were where they survive one
   bool damaged_ = false;  // an event file is
   bool excused_ = false;  // more was lost at once than the level survives: determinants may be lost

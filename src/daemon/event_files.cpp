@@ -21,7 +21,6 @@ using core::event_logger::FileEnd;
 using core::event_logger::FileName;
 using core::event_logger::FileRecord;
 using core::event_logger::FileWriter;
-using core::event_logger::Sender;
 
 namespace {
 
@@ -32,12 +31,11 @@ constexpr std::uint64_t in_flight_bytes_max = 4 << 20;
 EventFiles::EventFiles(os::EventLoop& loop, Place place, Handlers handlers)
     : loop_(loop),
       handlers_(std::move(handlers)),
-      sender_(in_flight_bytes_max),
+      feed_(*this, in_flight_bytes_max),
       bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       place_(std::move(place)),
       writer_(place_.name) {
   HF_CHECK(bell_);
-  sender_.on_connected(Generation{1});
   loop_.add(bell_.get(), EPOLLIN, [this](std::uint32_t) { on_results(); });
   thread_ = std::thread([this] {
     sigset_t all;
@@ -59,32 +57,7 @@ EventFiles::~EventFiles() {
 
 // ---- the agent's loop
 
-void EventFiles::add_rank(Rank rank, Term term, const Extent& promised, const Extent& told) {
-  sender_.add(rank, term, promised, told);
-  look(rank);
-}
-
-void EventFiles::roll_back(Rank rank, Term term, std::uint64_t position) {
-  sender_.roll_back(rank, term, position);
-  put({.kind = FileRecord::Kind::cut, .rank = rank, .term = term, .position = position}, {});
-  look(rank);
-}
-
-void EventFiles::look(Rank rank) {
-  sender_.on_published(rank, handlers_.written(rank));
-  pump();
-}
-
-void EventFiles::pump() {
-  if (held_back_ || failed_) return;
-  for (Sender::Append append; sender_.poll_append(append);) {
-    std::vector<std::byte> bytes(append.end - append.position);
-    if (!handlers_.read_events(append.rank, append.position, bytes)) return handlers_.on_damaged(append.rank);
-    put({FileRecord::Kind::append, append.rank, append.term, append.position, append.promised, append.last_failed, {}}, std::move(bytes));
-  }
-}
-
-void EventFiles::put(FileRecord record, std::vector<std::byte> bytes) {
+void EventFiles::put(const FileRecord& record, std::vector<std::byte> bytes) {
   {
     std::lock_guard lock(mutex_);
     requests_.push_back({record, std::move(bytes)});
@@ -109,19 +82,16 @@ void EventFiles::on_results() {
     results = std::exchange(results_, {});
   }
   for (const FileWriter::Stable& stable : results.stable) {
-    const Rank rank = stable.hosting.rank;
-    HF_CHECK(sender_.on_stable(rank, stable.hosting.term, stable.extent));
-    handlers_.on_stable(rank);
+    HF_CHECK(feed_.on_stable(stable));
+    handlers_.on_stable(stable.hosting.rank);
   }
-  pump();
-  if (!results.failure.empty() && !std::exchange(failed_, true)) handlers_.on_failed(results.failure);
+  feed_.pump();
+  if (!results.failure.empty() && !std::exchange(failed_, true)) {
+    feed_.stop();
+    handlers_.on_failed(results.failure);
+  }
   for (Results::Answer& answer : results.answers) answer.on_found(std::move(answer.found), std::move(answer.failure));
   if (!results.over.empty()) handlers_.on_fenced(results.over.front().rank);
-}
-
-void EventFiles::hold_back(bool on) {
-  held_back_ = on;
-  pump();
 }
 
 void EventFiles::stand_still(std::int64_t for_ns) {

@@ -11,15 +11,15 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "core/event_logger/file_feed.hpp"
 #include "core/event_logger/file_writer.hpp"
 #include "core/event_logger/found.hpp"
-#include "core/event_logger/sender.hpp"
 #include "daemon/event_directory.hpp"
 #include "os/event_loop.hpp"
 
 namespace hf::daemon {
 
-class EventFiles {
+class EventFiles final : private core::event_logger::FileFeed::Writer {
  public:
   using Extent = core::event_logger::Sender::Extent;
   using Hosting = core::event_logger::Hosting;
@@ -41,11 +41,11 @@ class EventFiles {
   ~EventFiles();
 
   // `promised`: what an earlier hosting may have told to be stable; `told`: what of it is so now.
-  void add_rank(Rank rank, Term term, const Extent& promised, const Extent& told);
+  void add_rank(Rank rank, Term term, const Extent& promised, const Extent& told) { feed_.add_rank(rank, term, promised, told); }
   void add_rank(Rank rank, Term term, const Extent& promised) { add_rank(rank, term, promised, promised); }
-  void roll_back(Rank rank, Term term, std::uint64_t position);
-  void look(Rank rank);  // it has written something
-  const Extent& stable(Rank rank) const { return sender_.stable(rank); }
+  void roll_back(Rank rank, Term term, std::uint64_t position) { feed_.roll_back(rank, term, position); }
+  void look(Rank rank) { feed_.look(rank); }  // it has written something
+  const Extent& stable(Rank rank) const { return feed_.stable(rank); }
 
   // For ranks that are taken over, by who hosted them first: what each file has of them.
   struct Wanted {
@@ -57,9 +57,9 @@ class EventFiles {
   void fetch(std::vector<Wanted> wanted, OnFound on_found);
 
   // Fault injection.
-  void hold_back(bool on);                 // nothing is written
-  void stand_still(std::int64_t for_ns);   // the disk does
-  void fill_up();                          // the disk is full from now on
+  void hold_back(bool on) { feed_.hold_back(on); }  // nothing is written
+  void stand_still(std::int64_t for_ns);            // the disk does
+  void fill_up();                                   // the disk is full from now on
 
  private:
   struct Request {
@@ -81,8 +81,11 @@ class EventFiles {
     };
     std::vector<Answer> answers;
   };
-  void pump();
-  void put(core::event_logger::FileRecord record, std::vector<std::byte> bytes);
+  // What is to be written, by feed_.
+  Extent written(Rank rank) override { return handlers_.written(rank); }
+  bool read_events(Rank rank, std::uint64_t position, MutableBytes out) override { return handlers_.read_events(rank, position, out); }
+  void on_damaged(Rank rank) override { handlers_.on_damaged(rank); }
+  void put(const core::event_logger::FileRecord& record, std::vector<std::byte> bytes) override;
   void on_results();
 
   // ---- of the thread
@@ -95,8 +98,8 @@ class EventFiles {
 
   os::EventLoop& loop_;
   Handlers handlers_;
-  core::event_logger::Sender sender_;
-  bool held_back_ = false, failed_ = false;
+  core::event_logger::FileFeed feed_;
+  bool failed_ = false;
   os::UniqueFd bell_;  // results are there
 
   // The thread's alone.
