@@ -31,7 +31,7 @@ void EventKeeper::fetch(const std::vector<std::pair<Rank, Term>>& ranks, const s
   }
   if (files_) read_files(ranks);
   // Not from inside the caller.
-  loop_.at(os::now(), [this] { done(self_.value); });
+  soon([this] { done(self_.value); });
 }
 
 void EventKeeper::read_files(const std::vector<std::pair<Rank, Term>>& ranks) {

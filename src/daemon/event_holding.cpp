@@ -24,7 +24,7 @@ void EventKeeper::on_guest(int agent, ChannelPtr channel) {
         auto self = weak.lock();
         if (!self) return;
         self->over = true;
-        loop_.at(os::now(), [this] { std::erase_if(guests_, [](const GuestPtr& g) { return g->over; }); });
+        soon([this] { std::erase_if(guests_, [](const GuestPtr& g) { return g->over; }); });
       });
 }
 
@@ -34,7 +34,7 @@ void EventKeeper::on_guest_frame(const GuestPtr& guest, ControlKind kind, Bytes 
     if (optimist_ && !std::exchange(guest->wants_known, true)) exchange_soon();
     if (guest->unanswered.size() > 1) return;  // the answer is on its way already
     std::weak_ptr<Guest> weak = guest;
-    loop_.at(os::now(), [this, weak] {
+    soon([this, weak] {
       if (auto self = weak.lock()) answer(*self);
     });
   } else if (EventsName name; kind == ControlKind::events_open && read_struct(payload, name) && name.rank >= 0) {

@@ -34,6 +34,13 @@ EventKeeper::~EventKeeper() {
   loop_.cancel(held_back_);
 }
 
+// By the loop, unless this is gone by then.
+void EventKeeper::soon(std::function<void()> then) {
+  loop_.at(os::now(), [here = std::weak_ptr<bool>(here_), then = std::move(then)] {
+    if (!here.expired()) then();
+  });
+}
+
 Generation EventKeeper::generation() const { return std::ranges::max_element(kept_, {}, &Copy::generation)->generation; }
 
 bool EventKeeper::alone() const {
@@ -169,7 +176,7 @@ void EventKeeper::hold_back(std::int64_t for_ns) {
 void EventKeeper::drop(Visit& visit) {
   if (visit.door) old_visits_.push_back(std::move(visit.door));
   visit = {};
-  if (!old_visits_.empty()) loop_.at(os::now(), [this] { old_visits_.clear(); });
+  if (!old_visits_.empty()) soon([this] { old_visits_.clear(); });
 }
 
 void EventKeeper::on_visit_open(std::uint64_t number) {

@@ -201,6 +201,7 @@ class EventKeeper {
     Extent seen;
     int in_vain = 0;  // in a row
   };
+  void soon(std::function<void()> then);
   bool looks_enough(Rank rank, Looks& looks);
   bool find_news(Rank rank, Looks& looks);
   bool optimist_;
@@ -212,6 +213,7 @@ class EventKeeper {
   Instant exchanged_at_{};
   std::map<Rank, std::vector<EventsCut>> cuts_;  // of the rollbacks here, terms rising: a holder may have a copy from before all of them
   std::shared_ptr<Fetch> fetch_;
+  std::shared_ptr<bool> here_ = std::make_shared<bool>();  // as long as this is
   std::vector<std::byte> scratch_;
 };
 
