@@ -59,6 +59,7 @@ int start_process(Process& p, int level) {
   complete_info_env(p, level);
   p.phase = Process::Phase::initialized;
   p.engine->mark_initialized();
+  if (level >= thread_serialized) p.order_threads();
   return success;
 }
 
