@@ -10,6 +10,9 @@
 
 namespace hf::recorder {
 
+using core::vprotocol::EventHead;
+using core::vprotocol::EventKind;
+
 // The numbers are part of the log's format.
 enum class Operation : std::uint8_t {
   mpi = 1,    // a call begins
