@@ -17,18 +17,18 @@ SEED = int(os.environ.get("HOLDFAST_SEED", secrets.randbelow(1 << 30)))
 KILLS = "kill:random,rate={},seed={},max=4"
 # Name, arguments, what rank 0 prints with 3 ranks.
 STORIES = {
-    "queue of two": (["threads_queue", 400, 2], "ok 1200\n"),
-    "queue of four": (["threads_queue", 400, 4], "ok 1200\n"),
-    "served": (["threads_served", 150, 3], "ok 1350\n"),
-    "OpenMP": (["threads_openmp", 200, 2], "ok 1200\n"),
-    "mixed": (["threads_mixed", 60], "ok 900\n"),
+    "queue of two": (["threads_queue", 3000, 2], "ok 9000\n"),
+    "queue of four": (["threads_queue", 3000, 4], "ok 9000\n"),
+    "served": (["threads_served", 600, 3], "ok 5400\n"),
+    "OpenMP": (["threads_openmp", 600, 2], "ok 5400\n"),
+    "mixed": (["threads_mixed", 200], "ok 3000\n"),
 }
 PROTOCOLS = ("pessimist", "optimist")
 
 
 def words(story):
     name, *arguments = STORIES[story][0]
-    return [PROGRAMS / f"recovery_{name}", *arguments]
+    return ["env", "OMP_WAIT_POLICY=passive", PROGRAMS / f"recovery_{name}", *arguments]
 
 
 class Threads(unittest.TestCase):
@@ -39,7 +39,7 @@ class Threads(unittest.TestCase):
         self.assertNotIn("differ", outcome.stderr, text)
         self.assertEqual([r["unprotected"] for r in outcome.report["ranks"]], [unprotected] * 3, text)
 
-    def killed(self, story, rate="12/s", times=2, **more):
+    def killed(self, story, rate="20/s", times=2, **more):
         kills = 0
         for i in range(times):
             for protocol in PROTOCOLS:
@@ -83,7 +83,7 @@ class Threads(unittest.TestCase):
     def test_what_no_lock_orders_is_seen(self):
         ended = 0
         for seed in range(SEED, SEED + 6):
-            outcome = jobs.run(BUILD, 3, [PROGRAMS / "recovery_threads_spinning", 400], inject=[KILLS.format("12/s", seed)], timeout_s=60)
+            outcome = jobs.run(BUILD, 3, [PROGRAMS / "recovery_threads_spinning", 3000], inject=[KILLS.format("12/s", seed)], timeout_s=60)
             self.assertIsNotNone(outcome.exit_code, outcome.shell_line())
             if outcome.exit_code != 0:
                 ended += 1
@@ -92,8 +92,8 @@ class Threads(unittest.TestCase):
 
     def test_a_thread_that_does_not_come_ends_the_job_by_name(self):
         with tempfile.TemporaryDirectory() as directory:
-            command = ["sh", "-c", f"HOLDFAST_THREAD_PATIENCE_MS=1500 exec {PROGRAMS}/recovery_threads_spinning 400 {directory}/mark"]
-            outcome = jobs.run(BUILD, 2, command, inject=["kill:rank=0,call=300"], timeout_s=60)
+            command = ["sh", "-c", f"HOLDFAST_THREAD_PATIENCE_MS=1500 exec {PROGRAMS}/recovery_threads_spinning 3000 {directory}/mark"]
+            outcome = jobs.run(BUILD, 2, command, inject=["kill:rank=0,call=2500"], timeout_s=60)
         self.assertEqual(outcome.exit_code, 1, outcome.stderr)
         self.assertRegex(outcome.stderr, r"the replay of its threads does not go on: thread \d waits in \S+ for operation \d+, which is that of thread \d")
 

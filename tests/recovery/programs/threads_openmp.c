@@ -6,6 +6,7 @@
 int main(int argc, char** argv) {
   const int rounds = begin_with_threads(&argc, &argv), threads = argc > 2 ? atoi(argv[2]) : 2;
   int done = 0;
+  uint64_t locked = 3;
   omp_lock_t lock;
   omp_init_lock(&lock);
 #pragma omp parallel num_threads(threads)
@@ -19,14 +20,14 @@ int main(int argc, char** argv) {
       ++done;
     }
     omp_set_lock(&lock);
-    state = digest_of(state, 100 + self);
+    locked = digest_of(locked, self);
     omp_unset_lock(&lock);
     uint64_t chosen = 0;
 #pragma omp single copyprivate(chosen)
     chosen = self;
 #pragma omp single
     {
-      state = digest_of(state, 1000 * chosen + self);
+      state = digest_of(digest_of(state, locked), 1000 * chosen + self);
       pass_on();
       ++done;
     }
