@@ -1,5 +1,5 @@
-// Conditions and barriers. What counts is when a thread has the mutex again: in the replay nobody waits for a signal, which may have come
-// before, or may come to nobody (docs/threads.md).
+// Conditions. What counts is when a thread has the mutex again: in the replay nobody waits for a signal, which may have come before, or may
+// come to nobody (docs/threads.md).
 #include <pthread.h>
 
 #include "recorder/attempt.hpp"
@@ -11,7 +11,6 @@ namespace {
 int (*next_cond_wait)(pthread_cond_t*, pthread_mutex_t*);
 int (*next_cond_timedwait)(pthread_cond_t*, pthread_mutex_t*, const timespec*);
 int (*next_cond_clockwait)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*);
-int (*next_barrier_wait)(pthread_barrier_t*);
 int (*next_mutex_lock)(pthread_mutex_t*);
 int (*next_mutex_unlock)(pthread_mutex_t*);
 
@@ -67,13 +66,4 @@ HOLDFAST_REPLACES int pthread_cond_clockwait(pthread_cond_t* condition, pthread_
   auto* real = next(next_cond_clockwait, "pthread_cond_clockwait");
   if (!orders(__builtin_return_address(0))) return real(condition, mutex, clock, until);
   return wait_for_condition("pthread_cond_clockwait", mutex, [=] { return real(condition, mutex, clock, until); });
-}
-
-// Passed first, and then counted: all who wait for it have come by then.
-HOLDFAST_REPLACES int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
-  const int result = next(next_barrier_wait, "pthread_barrier_wait")(barrier);
-  if ((result != 0 && result != PTHREAD_BARRIER_SERIAL_THREAD) || !orders(__builtin_return_address(0))) return result;
-  threads.await_turn("pthread_barrier_wait");
-  const Outcome own = result == PTHREAD_BARRIER_SERIAL_THREAD ? Outcome::chosen : Outcome::done;
-  return threads.take(Operation::barrier, own) == Outcome::chosen ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }

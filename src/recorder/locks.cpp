@@ -55,6 +55,21 @@ int take_semaphore(sem_t* s) {
   return code;
 }
 
+// What this thread is to do once.
+struct DoneOnce {
+  void (*what)() = nullptr;
+  bool counted = false;
+};
+thread_local constinit DoneOnce done_once [[gnu::tls_model("initial-exec")]];
+
+void count_and_do() {
+  threads.take(Operation::once);
+  done_once.counted = true;
+  const DoneOnce own = done_once;
+  own.what();
+  done_once = own;
+}
+
 }  // namespace
 }  // namespace hf::recorder
 
@@ -167,12 +182,15 @@ HOLDFAST_REPLACES int sem_clockwait(sem_t* s, clockid_t clock, const timespec* u
   return result_of(attempt("sem_clockwait", [=] { return code_of(real(s, clock, until)); }, [=] { return take_semaphore(s); }));
 }
 
-// Counted when it is called: who comes first does what is to be done once.
+// Counted by who does it when it begins, by others when it is done.
 HOLDFAST_REPLACES int pthread_once(pthread_once_t* once, void (*what)()) {
   auto* real = next(next_once, "pthread_once");
-  if (orders(CALLER)) {
-    threads.await_turn("pthread_once");
-    threads.take(Operation::once);
-  }
-  return real(once, what);
+  if (!orders(CALLER)) return real(once, what);
+  threads.await_turn("pthread_once");
+  const DoneOnce outer = done_once;
+  done_once = {what, false};
+  const int result = real(once, count_and_do);
+  if (!done_once.counted) threads.take(Operation::once);
+  done_once = outer;
+  return result;
 }

@@ -43,12 +43,16 @@ void enter(const char* function, Take take) {
   threads.take(Operation::open_mp);
 }
 
-// Whether it is this thread: as it was.
+// Whether it is this thread, which is the first to come: they come in the order in which they are counted.
 template <class Ask>
 bool choose(const char* function, Ask ask) {
   threads.await_turn(function);
+  Outcome none = Outcome::done;
+  threads.lock.lock();
+  threads.take_locked(Operation::single, none);
   const bool own = ask();
-  return threads.take(Operation::single, own ? Outcome::chosen : Outcome::done) == Outcome::chosen;
+  threads.lock.unlock();
+  return own;
 }
 
 }  // namespace

@@ -20,15 +20,15 @@ enum class Operation : std::uint8_t {
   lock,       // a mutex, read-write lock, spin lock or semaphore is had
   attempt,    // the same, or not
   condition,  // waited for, and the mutex is had again
-  barrier,
+  barrier,    // come to
   once,
   open_mp,    // critical, locks
-  single,     // or an attempt at a lock
+  single,     // come to
   libc        // a clock, random bytes, a process id
 };
 
 // Of an operation; anything that fits.
-enum class Outcome : std::uint8_t { done = 0, busy, time_over, interrupted, chosen };
+enum class Outcome : std::uint8_t { done = 0, busy, time_over, interrupted };
 
 using ThreadNumber = std::uint16_t;
 inline constexpr ThreadNumber no_thread = 0;          // it has no number
