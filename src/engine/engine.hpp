@@ -65,7 +65,8 @@ class Engine {
 
   // ---- several threads that call in turn (docs/threads.md)
   // The order of threads is recorded and replayed, once there are several, if it can be. `several` is called when they are.
-  void order_threads(void (*several)(void* self), void* self);
+  // `may_give_up`: the program may have asked for more than it uses; the order matters once a second thread has called.
+  void order_threads(bool may_give_up, void (*several)(void* self), void* self);
   // Then each call of MPI that is not one inside another is between these. await_turn waits while the replay has others to come first: true, when the
   // run before made this call. enter_in_turn: only this thread uses the engine until leave_turn, but while it waits; false: the thread is one
   // whose turns are not recorded.

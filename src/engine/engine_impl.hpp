@@ -89,7 +89,7 @@ class EngineImpl {
   Message* look(Context context, Rank source, MessageTag tag);
 
   // recorded.cpp
-  void order_threads(void (*several)(void* self), void* self);
+  void order_threads(bool may_give_up, void (*several)(void* self), void* self);
 
   // replay.cpp
   Message* probe_wait(Context context, Rank source, MessageTag tag, bool take);

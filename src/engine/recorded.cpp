@@ -33,12 +33,13 @@ Result<> EngineImpl::attach_recorder() {
 }
 
 // MPI_Init_thread has provided SERIALIZED.
-void EngineImpl::order_threads(void (*several)(void* self), void* self) {
+void EngineImpl::order_threads(bool may_give_up, void (*several)(void* self), void* self) {
   if (!recorder) return;
   tell_several_ = several;
   tell_several_self_ = self;
   wire::ThreadOwner owner;
   owner.self = this;
+  owner.may_give_up = may_give_up;
   owner.word = &control.header().thread_turns;
   owner.several = [](void* engine) {
     auto& self = *static_cast<EngineImpl*>(engine);

@@ -37,8 +37,9 @@ bool Process::enter_among_several(const char* function) {
   return true;
 }
 
-void Process::order_threads() {
+void Process::order_threads(bool more_was_asked) {
   engine->order_threads(
+      more_was_asked,
       [](void* self) {
         static_cast<Process*>(self)->in_order_ = true;
         static_cast<Process*>(self)->only_thread = nullptr;

@@ -61,7 +61,7 @@ class Process {
     if (in_order_) engine->leave_turn();
     inside_.store(nullptr, std::memory_order_release);
   }
-  void order_threads();  // MPI_Init_thread has provided SERIALIZED
+  void order_threads(bool more_was_asked);  // MPI_Init_thread has provided SERIALIZED
 
   // Remembers one line about the error being returned, for the error handler's message; returns the code.
   int explain(int code, std::string text);

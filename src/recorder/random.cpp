@@ -36,6 +36,7 @@ bool is_random(int fd) {
 template <class Draw>
 ssize_t recorded(void* to, std::size_t bytes, Draw draw) {
   LibcOperation operation("the drawing of random bytes");
+  if (!operation.records()) return draw(static_cast<std::byte*>(to), bytes);
   std::size_t done = 0;
   while (done < bytes) {
     auto* at = static_cast<std::byte*>(to) + done;
@@ -128,12 +129,12 @@ HOLDFAST_REPLACES unsigned _ZNSt13random_device9_M_getvalEv(void* self) {
   const bool records = process.records(__builtin_return_address(0));
   std::uint64_t value = 0;
   LibcOperation operation("std::random_device", records);
-  if (records && process.recording.replay_value(Call::random_device, value)) return static_cast<unsigned>(value);
+  if (operation.records() && process.recording.replay_value(Call::random_device, value)) return static_cast<unsigned>(value);
   auto* draw = next(next_random_device, "_ZNSt13random_device9_M_getvalEv");
   if (draw) value = draw(self);
   else while (draw_any(&value, sizeof(unsigned)) != sizeof(unsigned)) {  // its library was loaded where we do not see it
   }
-  if (records) process.recording.record_value(Call::random_device, static_cast<unsigned>(value));
+  if (operation.records()) process.recording.record_value(Call::random_device, static_cast<unsigned>(value));
   return static_cast<unsigned>(value);
 }
 

@@ -34,7 +34,7 @@ bool ThreadOrder::read(Turn& turn) {
 void ThreadOrder::load(const std::byte* past, std::size_t bytes, std::uint64_t last) {
   at_ = past;
   past_end_ = past + bytes;
-  for (Turn turn; read(turn); note_call(turn.thread, turn.operation)) {
+  for (Turn turn; read(turn); past_callers_.note(turn.thread, turn.operation)) {
     if (turn.thread == given_up) given_up_ = true;
     else if (turn.number <= known_) owner_.diverged(damaged);
     else known_ = turn.thread == nobody ? turn.number - 1 : turn.number;
@@ -61,30 +61,23 @@ bool ThreadOrder::look_ahead() {
   return any;
 }
 
-// True: it is the first call of MPI, or the first that is not by the thread that made that one.
-bool ThreadOrder::note_call(ThreadNumber thread, Operation operation) {
+bool ThreadOrder::Callers::note(ThreadNumber thread, Operation operation) {
   if (operation != Operation::mpi || thread > thread_max) return false;
-  const bool first = caller_ == no_thread, second = !several_call_ && !first && thread != caller_;
-  if (first) caller_ = thread;
-  if (second) several_call_ = true;
-  return first || second;
+  const bool is_first = first == no_thread, is_other = !several && !is_first && thread != first;
+  if (is_first) first = thread;
+  if (is_other) several = true;
+  return is_first || is_other;
 }
 
 // What the past has without an event is recorded again: so that another one has it, should the word be lost with the node.
 Outcome ThreadOrder::take(ThreadNumber thread, Operation operation, Outcome outcome, std::uint64_t now_ms) {
-  const std::uint64_t number = next_;
-  if (replaying()) outcome = turn_.outcome;
-  if (number > known_) record(number, thread, operation, outcome, now_ms);
-  const bool replays = replaying();
+  const bool replays = replaying(), first_call = callers_.note(thread, operation);
+  if (replays) outcome = turn_.outcome;
+  const bool told = told_.number != 0 && told_.thread == thread && told_.outcome == outcome && !first_call;
+  if (next_ > known_ && !told) append({next_, since(now_ms), thread, outcome, operation}, now_ms);
   ++next_;
   if (replays && look_ahead()) told_at_ms_ = now_ms;
   return outcome;
-}
-
-void ThreadOrder::record(std::uint64_t number, ThreadNumber thread, Operation operation, Outcome outcome, std::uint64_t now_ms) {
-  const bool call = note_call(thread, operation);
-  if (told_.number != 0 && told_.thread == thread && told_.outcome == outcome && !call) return;
-  append({number, since(now_ms), thread, outcome, operation}, now_ms);
 }
 
 void ThreadOrder::append(const Turn& turn, std::uint64_t now_ms) {

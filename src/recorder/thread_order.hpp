@@ -67,8 +67,9 @@ class ThreadOrder {
   // For the reader of this incarnation's end: the number of the last operation << 24 | ms since the last event.
   std::uint64_t word(std::uint64_t now_ms) const { return (next_ - 1) << ms_bits | since(now_ms); }
 
-  // A thread that is not the first to call MPI has done so, in this run or the one before.
-  bool several_call() const { return several_call_; }
+  // Another thread than the first to call MPI has done so too: so far; or in the run before.
+  bool several_call() const { return callers_.several; }
+  bool several_called() const { return callers_.several || past_callers_.several; }
   // Nobody is to wait for a turn, now or in incarnations to come: what was recorded is void.
   void give_up();
   bool is_given_up() const { return given_up_; }
@@ -85,8 +86,12 @@ class ThreadOrder {
   std::uint64_t since(std::uint64_t now_ms) const;
   bool read(Turn& turn);
   bool look_ahead();
-  bool note_call(ThreadNumber thread, Operation operation);
-  void record(std::uint64_t number, ThreadNumber thread, Operation operation, Outcome outcome, std::uint64_t now_ms);
+  // Who has called MPI.
+  struct Callers {
+    ThreadNumber first = no_thread;
+    bool several = false;
+    bool note(ThreadNumber thread, Operation operation);  // true: it is the first, or the first other one: there is an event
+  };
   void append(const Turn& turn, std::uint64_t now_ms);
 
   Owner owner_;
@@ -98,8 +103,8 @@ class ThreadOrder {
   std::uint64_t span_ms_ = 0;
   Turn told_;  // by an event of this incarnation
   std::uint64_t told_at_ms_ = 0;  // when the last event was written, or replayed
-  ThreadNumber caller_ = no_thread;  // the first one to call MPI
-  bool several_call_ = false, given_up_ = false;
+  Callers callers_, past_callers_;
+  bool given_up_ = false;
 };
 
 }  // namespace hf::recorder

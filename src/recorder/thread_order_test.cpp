@@ -187,10 +187,15 @@ TEST_F(Order, WhoCallsIsKnownFromItsEvents) {
   step(first, lock(2));
   EXPECT_FALSE(first.several_call());
   end(past, first);
-  EXPECT_FALSE(next(past).several_call());
+  EXPECT_FALSE(next(past).several_called());
   step(first, call(2));
   end(past, first);
-  EXPECT_TRUE(next(past).several_call());
+  ThreadOrder second = next(past);
+  EXPECT_TRUE(second.several_called());
+  for (Step s : {lock(1), call(1), lock(2)}) step(second, s);
+  EXPECT_FALSE(second.several_call()) << "not yet";
+  step(second, call(2));
+  EXPECT_TRUE(second.several_call());
 }
 
 TEST_F(Order, GivenUpItStaysSo) {

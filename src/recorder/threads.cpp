@@ -49,6 +49,7 @@ void Threads::begin(const wire::ThreadOwner& owner) {
   number_first_thread();
   if (order.is_given_up() || self.number == no_thread) return;
   owner_ = owner;
+  main_ = self.number;
   asked_ = true;
   patience_text = ::getenv("HOLDFAST_THREAD_PATIENCE_MS");
   order.begin(coarse_ms());
@@ -108,11 +109,12 @@ void Threads::take_locked(Operation operation, Outcome& outcome) {
   if (!order.replaying() || order.thread() != before) wake_waiting();
 }
 
-void Threads::begin_libc(const char* function) {
+bool Threads::begin_libc(const char* function) {
   await_turn(function);
   lock.lock();
   Outcome none = Outcome::done;
   take_locked(Operation::libc, none);
+  return self.number == main_ || (ordered_ && (!owner_.may_give_up || order.several_call()));
 }
 
 bool Threads::enter_call() {
@@ -166,9 +168,9 @@ void Threads::look_for_standstill(const char* function) {
   does_not_fit(text);
 }
 
-// The lock is held. Where MPI was the first thread's alone, nothing is lost with the order that programs without SERIALIZED have.
+// The lock is held. Where MPI was the main thread's alone, nothing is lost with the order that programs without SERIALIZED have.
 void Threads::does_not_fit(const char* text) {
-  if (order.several_call()) diverged(text);
+  if (!owner_.may_give_up || order.several_called()) diverged(text);
   char note[400];
   ::snprintf(note, sizeof note, "its threads come in another order than before, which is not kept up from now on, since only one of them has called MPI: %s",
              text);

@@ -30,7 +30,7 @@ class Threads {
   constexpr Threads();
 
   // MPI_Init_thread has provided SERIALIZED. Threads are ordered once there is a second one, which the owner is told.
-  void begin(const wire::ThreadOwner& owner);
+  void begin(const wire::ThreadOwner& owner);  // in the main thread
   void stop();  // in a child of fork
 
   // What the calling thread does is an operation. Not what the MPI library calls.
@@ -50,8 +50,8 @@ class Threads {
   Outcome take(Operation operation, Outcome outcome = Outcome::done);
   void take_locked(Operation operation, Outcome& outcome);  // the lock is held
 
-  // Something is done under the lock, as an operation: what the recorder records of the C library.
-  void begin_libc(const char* function);
+  // Something is done under the lock, as an operation: what the recorder records of the C library. False: it is not recorded.
+  bool begin_libc(const char* function);
   void end_libc() { lock.unlock(); }
 
   // MPI calls.
@@ -77,6 +77,7 @@ class Threads {
   [[noreturn]] static void diverged(const char* what);
 
   bool asked_ = false, ordered_ = false, replaying_ = false;
+  ThreadNumber main_ = no_thread;
   std::uint32_t made_ = 1;  // threads, with the first one
   wire::ThreadOwner owner_{};
   std::uint32_t turn_word_ = 0;    // another one with each turn: who waits for one sleeps on it
@@ -89,12 +90,14 @@ extern Threads threads;
 
 std::uint64_t coarse_ms();
 
-// What the recorder records of the C library, while threads are ordered.
+// What the recorder records of the C library, of the main thread and, while threads are ordered, of others.
 class LibcOperation {
  public:
   explicit LibcOperation(const char* function, bool records = true) : ordered_(records && threads.orders_this_thread()) {
-    if (ordered_) [[unlikely]] threads.begin_libc(function);
+    records_ = records;
+    if (ordered_) [[unlikely]] records_ = threads.begin_libc(function);
   }
+  bool records() const { return records_; }
   ~LibcOperation() {
     if (ordered_) [[unlikely]] threads.end_libc();
   }
@@ -102,7 +105,7 @@ class LibcOperation {
   LibcOperation& operator=(const LibcOperation&) = delete;
 
  private:
-  bool ordered_;
+  bool ordered_, records_;
 };
 
 // A lock is taken by `take`, however long that takes.

@@ -16,6 +16,7 @@ struct ThreadOwner {
   void (*several)(void* self) = nullptr;                // there is a second thread, or is about to be: order them from now on
   void (*note)(void* self, const char* text) = nullptr;
   void (*end)(void* self, const char* text) = nullptr;  // the replay differs; does not return
+  bool may_give_up = false;  // the order does not matter while only one thread calls MPI; others' clocks are not recorded until another one has
   std::uint64_t* word = nullptr;                        // where the number of operations is stored
 };
 
