@@ -19,9 +19,9 @@ static void toil(unsigned steps) {
   for (unsigned i = 0; i < steps; ++i) x += i;
 }
 
-static int begin_with_threads(int* argc, char*** argv) {
+static int begin_with_threads(int* argc, char*** argv, int level) {
   int provided;
-  MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided);
+  MPI_Init_thread(argc, argv, level, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   return *argc > 1 ? atoi((*argv)[1]) : 200;

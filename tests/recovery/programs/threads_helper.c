@@ -22,12 +22,8 @@ static void* follow(void* nothing) {
 }
 
 int main(int argc, char** argv) {
-  int provided;
   pthread_t helper;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  const int rounds = argc > 1 ? atoi(argv[1]) : 200;
+  const int rounds = begin_with_threads(&argc, &argv, MPI_THREAD_MULTIPLE);
   pthread_create(&helper, NULL, follow, NULL);
   for (int round = 1; round <= rounds; ++round) {
     struct timespec t;

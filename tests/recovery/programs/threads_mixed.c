@@ -93,7 +93,7 @@ static void* parent(void* rounds_and_self) {
 }
 
 int main(int argc, char** argv) {
-  const intptr_t rounds = begin_with_threads(&argc, &argv);
+  const intptr_t rounds = begin_with_threads(&argc, &argv, MPI_THREAD_SERIALIZED);
   pthread_t other;
   pthread_barrier_init(&barrier, NULL, PARENTS);
   sem_init(&places, 0, 1);

@@ -4,7 +4,7 @@
 #include "threads.h"
 
 int main(int argc, char** argv) {
-  const int rounds = begin_with_threads(&argc, &argv), threads = argc > 2 ? atoi(argv[2]) : 2;
+  const int rounds = begin_with_threads(&argc, &argv, MPI_THREAD_SERIALIZED), threads = argc > 2 ? atoi(argv[2]) : 2;
   int done = 0;
   uint64_t locked = 3;
   omp_lock_t lock;

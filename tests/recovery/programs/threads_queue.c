@@ -25,7 +25,7 @@ static void* work(void* number) {
 }
 
 int main(int argc, char** argv) {
-  items = begin_with_threads(&argc, &argv);
+  items = begin_with_threads(&argc, &argv, MPI_THREAD_SERIALIZED);
   const int threads = argc > 2 ? atoi(argv[2]) : 2;
   pthread_t others[THREADS_MAX];
   for (intptr_t i = 1; i < threads; ++i) pthread_create(&others[i], NULL, work, (void*)i);

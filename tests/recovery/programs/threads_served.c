@@ -60,7 +60,7 @@ static void* ask(void* number) {
 
 int main(int argc, char** argv) {
   pthread_t server, others[THREADS_MAX];
-  rounds = begin_with_threads(&argc, &argv);
+  rounds = begin_with_threads(&argc, &argv, MPI_THREAD_SERIALIZED);
   running = argc > 2 ? atoi(argv[2]) : 2;
   const int threads = running;
   pthread_create(&server, NULL, serve, (void*)(intptr_t)threads);

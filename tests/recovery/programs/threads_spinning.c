@@ -32,7 +32,7 @@ static void* work(void* number) {
 
 int main(int argc, char** argv) {
   pthread_t other;
-  items = begin_with_threads(&argc, &argv);
+  items = begin_with_threads(&argc, &argv, MPI_THREAD_SERIALIZED);
   const char* file = argc > 2 ? argv[2] : NULL;
   locks = file != NULL;
   spins = file && rank == 0 && is_there(file);
