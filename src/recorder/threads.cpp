@@ -126,7 +126,9 @@ bool Threads::enter_call() {
   return ordered_;
 }
 
+// A call may have begun before threads were ordered.
 void Threads::leave_call() {
+  if (!lock.is_mine()) return;
   --inside_;
   if (replaying_) moved_at_ms_ = coarse_ms();
   lock.unlock();
