@@ -143,6 +143,7 @@ Result<SegmentStore::Past> SegmentStore::libc_past(int rank) {
   kept.insert(kept.end(), others.begin(), others.end());
   for (const auto& incarnation : ranks_[static_cast<std::size_t>(rank)].incarnations) {
     past.info.clock_reads = std::max(past.info.clock_reads, segment::load_acquire(view_of(*incarnation).header().clock_reads));
+    past.info.thread_turns = std::max(past.info.thread_turns, segment::load_acquire(view_of(*incarnation).header().thread_turns));
   }
   past.info.bytes = kept.size();
   Result<os::UniqueFd> file = os::make_memory_file("holdfast-past", kept.size());

@@ -18,6 +18,10 @@ Result<std::unique_ptr<Engine>> Engine::join() {
 const JobMap& Engine::job() const { return impl_->job; }
 void Engine::look_at_call() { impl_->look_at_call(); }
 bool Engine::waits() const { return impl_->waits; }
+void Engine::order_threads(bool may_give_up, void (*several)(void* self), void* self) { impl_->order_threads(may_give_up, several, self); }
+bool Engine::await_turn(const char* function) { return impl_->recorder->await_turn(function); }
+bool Engine::enter_in_turn() { return impl_->recorder->enter_call(); }
+void Engine::leave_turn() { impl_->recorder->leave_call(); }
 void Engine::declare_unprotected(std::string_view function) { impl_->declare_unprotected(function); }
 
 void Engine::open_context(Context context) { impl_->contexts.find(context); }

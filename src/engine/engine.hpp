@@ -63,6 +63,17 @@ class Engine {
   void declare_unprotected(std::string_view function);
   bool waits() const;  // a thread is in wait()
 
+  // ---- several threads that call in turn (docs/threads.md)
+  // The order of threads is recorded and replayed, once there are several, if it can be. `several` is called when they are.
+  // `may_give_up`: the program may have asked for more than it uses; the order matters once a second thread has called.
+  void order_threads(bool may_give_up, void (*several)(void* self), void* self);
+  // Then each call of MPI that is not one inside another is between these. await_turn waits while the replay has others to come first: true, when the
+  // run before made this call. enter_in_turn: only this thread uses the engine until leave_turn, but while it waits; false: the thread is one
+  // whose turns are not recorded.
+  bool await_turn(const char* function);
+  bool enter_in_turn();
+  void leave_turn();
+
   // ---- contexts. A frame for a context that is not open is held; for a closed one dropped.
   void open_context(Context context);
   void close_context(Context context);

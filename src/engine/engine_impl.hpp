@@ -3,6 +3,8 @@
 // stability.cpp (what may leave), carry.cpp (and with what), optimist.cpp (what depends on what), recorded.cpp (events of the C library),
 // replay.cpp (determinants and the own past), sent_again.cpp (the past of others), wait.cpp (progress and sleep).
 #pragma once
+#include <poll.h>
+
 #include <algorithm>
 #include <memory>
 #include <span>
@@ -86,6 +88,9 @@ class EngineImpl {
   void await_past(Peer& from);
   Message* look(Context context, Rank source, MessageTag tag);
 
+  // recorded.cpp
+  void order_threads(bool may_give_up, void (*several)(void* self), void* self);
+
   // replay.cpp
   Message* probe_wait(Context context, Rank source, MessageTag tag, bool take);
   Message* probe_test(Context context, Rank source, MessageTag tag, bool take);
@@ -129,6 +134,8 @@ class EngineImpl {
   segment::ControlView control;
   Contexts contexts{1};
   Pessimist protocol;
+  const wire::RecorderLink* recorder = nullptr;  // null: the C library is not recorded
+  bool threads_ordered = false;                  // there are several, and others may wait for what this one holds during a call
   std::vector<Progressable*> schedules;
   std::vector<std::unique_ptr<Peer>> peers;  // by job-wide rank
 
@@ -415,7 +422,7 @@ class EngineImpl {
   Result<> attach_recorder();
   void store_libc_event(Bytes event);
   void flush_clock_reads() {
-    if (recorder_) recorder_->flush();
+    if (recorder) recorder->flush();
   }
 
   // replay.cpp
@@ -438,6 +445,10 @@ class EngineImpl {
   int ms_to_look();
   bool wait_awake(bool (*done)(void*), void* self, std::int64_t& began);
   bool awaits_stable();
+  void offer_to_threads() {
+    if (threads_ordered && !in_rails_) recorder->offer();
+  }
+  void poll_asleep(std::span<pollfd> look, int ms_max);
   void sleep(bool (*done)(void*), void* self);
   std::uint64_t activity();
   static std::int64_t now_ns();
@@ -502,7 +513,8 @@ class EngineImpl {
   bool ends_as_orphan_ = false;
   std::uint64_t written_events_ = 0;     // of the gate, when all of them were written last
   std::uint64_t told_end_ = 0;           // of the event stream when the agent was last told
-  const wire::RecorderLink* recorder_ = nullptr;  // null: the C library is not recorded
+  void (*tell_several_)(void*) = nullptr;  // of order_threads
+  void* tell_several_self_ = nullptr;
   bool libc_events_wait_ = false;  // level `node`: the holder is to have them before the next gated frame leaves
   double wtime_offset_ = 0;  // MPI_Wtime less the monotonic clock; 0: not called yet
   std::uint64_t asked_ = 0;        // events of the gate when the agent was last told of some

@@ -14,22 +14,44 @@ void marker_of_the_library() {}
 
 // Before anything in MPI_Init calls what is recorded. Without a recorder (protocol `none`, --record-libc no) there is nothing to do.
 void EngineImpl::begin_recording() {
-  recorder_ = static_cast<const wire::RecorderLink*>(::dlsym(RTLD_DEFAULT, wire::recorder_symbol));
-  if (!recorder_ || recorder_->version != wire::recorder_version) {
-    recorder_ = nullptr;
-  } else if (!recorder_->begin(reinterpret_cast<const void*>(&marker_of_the_library))) {
+  recorder = static_cast<const wire::RecorderLink*>(::dlsym(RTLD_DEFAULT, wire::recorder_symbol));
+  if (!recorder || recorder->version != wire::recorder_version) {
+    recorder = nullptr;
+  } else if (!recorder->begin(reinterpret_cast<const void*>(&marker_of_the_library))) {
     abort(1, "the recorder could not ask the agent for what was recorded before: see docs/recorder.md, or say --record-libc no");
   }
 }
 
 Result<> EngineImpl::attach_recorder() {
-  if (!recorder_) return {};
+  if (!recorder) return {};
   auto append = [](void* self, const void* event, std::size_t bytes) {
     static_cast<EngineImpl*>(self)->store_libc_event(Bytes(static_cast<const std::byte*>(event), bytes));
   };
-  if (recorder_->attach(append, this, &control.header().clock_reads)) return {};
+  if (recorder->attach(append, this, &control.header().clock_reads)) return {};
   return fail(Lost::job, "the program has read more clocks and random numbers before MPI_Init than are kept (16 MiB): --record-libc no "
                          "leaves them alone");
+}
+
+// MPI_Init_thread has provided SERIALIZED.
+void EngineImpl::order_threads(bool may_give_up, void (*several)(void* self), void* self) {
+  if (!recorder) return;
+  tell_several_ = several;
+  tell_several_self_ = self;
+  wire::ThreadOwner owner;
+  owner.self = this;
+  owner.may_give_up = may_give_up;
+  owner.word = &control.header().thread_turns;
+  owner.several = [](void* engine) {
+    auto& self = *static_cast<EngineImpl*>(engine);
+    self.threads_ordered = true;
+    self.tell_several_(self.tell_several_self_);
+  };
+  owner.note = [](void* engine, const char* text) {
+    auto& self = *static_cast<EngineImpl*>(engine);
+    self.note(fmt::format("rank {}: {}", self.job.self.value, text));
+  };
+  owner.end = [](void* engine, const char* text) { static_cast<EngineImpl*>(engine)->abort(1, text); };
+  recorder->order_threads(owner);
 }
 
 // As store_events, but that nobody is asked to take it before a frame depends on it: a program may read a clock very often.

@@ -116,6 +116,7 @@ bool EngineImpl::wait_awake(bool (*done)(void*), void* self, std::int64_t& began
   for (unsigned i = 1;; ++i) {
     progress();
     if (done(self)) return true;
+    offer_to_threads();
     if (!spins) ::sched_yield();
     if (spins && i % 64 != 0) continue;
     std::int64_t now = now_ns();
@@ -200,6 +201,14 @@ bool EngineImpl::awaits_stable() {
   return !optimist_ || optimist_->has_held() || !held_.empty() || finalizing_ || std::ranges::any_of(peers, waits);
 }
 
+// Meanwhile other threads of the rank may record what they do.
+void EngineImpl::poll_asleep(std::span<pollfd> look, int ms_max) {
+  const bool lays_down = threads_ordered && !in_rails_;
+  const int depth = lays_down ? recorder->lay_down() : 0;
+  ::poll(look.data(), look.size(), ms_max);
+  if (lays_down) recorder->take_up(depth);
+}
+
 void EngineImpl::sleep(bool (*done)(void*), void* self) {
   auto& flag = control.header().sleeping;
   segment::store_release(flag, awaits_stable() ? Sleeping::until_stable : Sleeping::yes);
@@ -219,7 +228,7 @@ void EngineImpl::sleep(bool (*done)(void*), void* self) {
     int ms_max = finalizing_ ? sleep_finalizing_ms_max : feeding ? sleep_feeding_ms_max : sleep_ms_max;
     if (optimist_ && awaits_stable()) ms_max = sleep_held_ms_max;
     ms_max = more ? 0 : std::min(ms_max, ms_to_look());
-    ::poll(look, 4, ms_max);
+    poll_asleep(look, ms_max);
     if (look[1].revents & (POLLHUP | POLLERR)) ::_exit(1);  // the agent ends its ranks when it ends
     std::uint64_t rings;
     if (look[0].revents & POLLIN) [[maybe_unused]] ssize_t n = ::read(agent->doorbell(), &rings, sizeof(rings));

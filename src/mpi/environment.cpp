@@ -37,7 +37,8 @@ Comm* make_predefined(Process& p, const char* name, std::vector<Rank> members, i
   return comm;
 }
 
-int start_process(Process& p, int level) {
+int start_process(Process& p, int asked) {
+  const int level = std::min(asked, thread_serialized);
   if (p.phase != Process::Phase::before_init) {
     return p.explain(err_other, p.phase == Process::Phase::initialized ? "MPI_Init was called already"
                                                                        : "MPI_Init after MPI_Finalize");
@@ -59,6 +60,7 @@ int start_process(Process& p, int level) {
   complete_info_env(p, level);
   p.phase = Process::Phase::initialized;
   p.engine->mark_initialized();
+  if (level == thread_serialized) p.order_threads(asked > level);
   return success;
 }
 
@@ -78,7 +80,7 @@ int init_thread(Process& p, int*, char***, int required, int& provided) {
       required != thread_multiple) {
     return p.explain(err_arg, fmt::format("{} is not one of the levels of thread support", required));
   }
-  if (int code = start_process(p, std::min(required, thread_serialized))) return code;
+  if (int code = start_process(p, required)) return code;
   provided = p.thread_level;
   note_thread_level(p, required);
   return success;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
+#include <utility>
 
 #include "mpi/request.hpp"
 
@@ -21,6 +23,7 @@ Process::~Process() = default;
 
 // One thread may be inside at a time. That of the first is not marked before the second has called: it is seen by its waiting.
 bool Process::enter_among_several(const char* function) {
+  if (in_order_) return enter_in_turn(function);
   if (std::exchange(only_thread, nullptr)) {
     if (engine->waits()) end_for_two_at_once(function, "another MPI function");
     engine->declare_unprotected(function);
@@ -31,6 +34,29 @@ bool Process::enter_among_several(const char* function) {
     end_for_two_at_once(function, inside_function_);
   }
   inside_function_ = function;
+  return true;
+}
+
+void Process::order_threads(bool more_was_asked) {
+  engine->order_threads(
+      more_was_asked,
+      [](void* self) {
+        static_cast<Process*>(self)->in_order_ = true;
+        static_cast<Process*>(self)->only_thread = nullptr;
+      },
+      this);
+}
+
+// In the replay a thread may come before the one has left that was before it in the first run.
+bool Process::enter_in_turn(const char* function) {
+  if (inside_.load(std::memory_order_relaxed) == this_thread()) return false;  // in a callback
+  const bool replayed = engine->await_turn(function);
+  for (const void* inside = nullptr; !inside_.compare_exchange_weak(inside, this_thread()); inside = nullptr) {
+    if (inside && !replayed) end_for_two_at_once(function, inside_function_);
+    std::this_thread::yield();
+  }
+  inside_function_ = function;
+  if (!engine->enter_in_turn() && !on_main_thread() && !std::exchange(unprotected_, true)) engine->declare_unprotected(function);
   return true;
 }
 

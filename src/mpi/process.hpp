@@ -51,13 +51,17 @@ class Process {
   static const void* this_thread() { return __builtin_thread_pointer(); }
   bool on_main_thread() const { return this_thread() == main_thread; }
   // Every MPI call of the program after MPI_Init begins here, once. Which thread calls next is not recorded: from the first
-  // call of a second thread on, this rank cannot be recovered (design section 6). True: end_call() is to follow.
+  // call of a second thread on, this rank cannot be recovered, but where the engine orders them. True: end_call() is to follow.
   bool begin_call(const char* function) {
     const bool marked = this_thread() != only_thread && enter_among_several(function);
     engine->enter_call();
     return marked;
   }
-  void end_call() { inside_.store(nullptr, std::memory_order_release); }
+  void end_call() {
+    if (in_order_) engine->leave_turn();
+    inside_.store(nullptr, std::memory_order_release);
+  }
+  void order_threads(bool more_was_asked);  // MPI_Init_thread has provided SERIALIZED
 
   // Remembers one line about the error being returned, for the error handler's message; returns the code.
   int explain(int code, std::string text);
@@ -87,9 +91,12 @@ class Process {
 
  private:
   [[gnu::cold]] bool enter_among_several(const char* function);
+  [[gnu::cold]] bool enter_in_turn(const char* function);
   [[noreturn]] void end_for_two_at_once(const char* function, const char* other);
   std::atomic<const void*> inside_ = nullptr;  // the thread that is inside an MPI call, where several call
   const char* inside_function_ = nullptr;
+  bool in_order_ = false;     // there are several threads, and the engine orders them
+  bool unprotected_ = false;  // it does not order all that call
   std::string explanation_;
   Comm* blamed_ = nullptr;
   void drop_buried_at(std::size_t index);

@@ -27,6 +27,8 @@ std::uint64_t read_system(std::uint32_t clock) {
 }
 
 std::uint64_t read_clock(std::uint32_t clock) {
+  LibcOperation operation("the reading of a clock");
+  if (!operation.records()) return read_system(clock);
   std::uint64_t ns = 0;
   if (!process.recording.replay_clock(clock, ns)) ns = process.recording.record_clock(clock, read_system(clock));
   process.publish_reads();
@@ -37,7 +39,8 @@ std::uint64_t read_clock(std::uint32_t clock) {
 template <class Value>
 void read_bytes(Call call, Value* value) {
   std::size_t bytes = sizeof *value;
-  if (!process.recording.replay_bytes(call, value, bytes)) process.recording.record_bytes(call, value, bytes);
+  LibcOperation operation("times or getrusage");
+  if (operation.records() && !process.recording.replay_bytes(call, value, bytes)) process.recording.record_bytes(call, value, bytes);
 }
 
 }  // namespace

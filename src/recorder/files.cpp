@@ -126,14 +126,14 @@ mode_t mode_of(int flags, va_list arguments) { return flags & (O_CREAT | O_TMPFI
 
 int open_file(const void* caller, const char* path, int flags, mode_t mode) {
   auto open = [=](int with) { return next(next_open, "open")(path, with, mode); };
-  const int fd = process.records(caller) ? open_recorded(path, flags, open) : open(flags);
+  const int fd = process.records_in_main_thread(caller) ? open_recorded(path, flags, open) : open(flags);
   return note_opened(path, fd);
 }
 
 int open_file_at(const void* caller, int directory, const char* path, int flags, mode_t mode) {
   auto open = [=](int with) { return next(next_openat, "openat")(directory, path, with, mode); };
   const bool here = directory == AT_FDCWD || path[0] == '/';
-  const int fd = here && process.records(caller) ? open_recorded(path, flags, open) : open(flags);
+  const int fd = here && process.records_in_main_thread(caller) ? open_recorded(path, flags, open) : open(flags);
   return note_opened(path, fd);
 }
 
@@ -192,38 +192,38 @@ HOLDFAST_REPLACES int openat64(int directory, const char* path, int flags, ...) 
 
 // Those of C++ streams, which read from the descriptor, come by fopen64.
 HOLDFAST_REPLACES FILE* fopen(const char* path, const char* mode) {
-  if (!process.records(__builtin_return_address(0))) return next(next_fopen, "fopen")(path, mode);
+  if (!process.records_in_main_thread(__builtin_return_address(0))) return next(next_fopen, "fopen")(path, mode);
   if (FILE* file = open_random_stream(path, mode)) return file;
   return open_stream(path, mode);
 }
 
 HOLDFAST_REPLACES FILE* fopen64(const char* path, const char* mode) {
-  return process.records(__builtin_return_address(0)) ? open_stream(path, mode) : next(next_fopen, "fopen")(path, mode);
+  return process.records_in_main_thread(__builtin_return_address(0)) ? open_stream(path, mode) : next(next_fopen, "fopen")(path, mode);
 }
 
 HOLDFAST_REPLACES int unlink(const char* path) noexcept {
   auto unlink = [=] { return next(next_unlink, "unlink")(path); };
-  return process.records(__builtin_return_address(0)) ? do_once(FileStep::removed, hash_of(path), ENOENT, unlink) : unlink();
+  return process.records_in_main_thread(__builtin_return_address(0)) ? do_once(FileStep::removed, hash_of(path), ENOENT, unlink) : unlink();
 }
 
 HOLDFAST_REPLACES int remove(const char* path) noexcept {
   auto remove = [=] { return next(next_remove, "remove")(path); };
-  return process.records(__builtin_return_address(0)) ? do_once(FileStep::removed, hash_of(path), ENOENT, remove) : remove();
+  return process.records_in_main_thread(__builtin_return_address(0)) ? do_once(FileStep::removed, hash_of(path), ENOENT, remove) : remove();
 }
 
 HOLDFAST_REPLACES int mkdir(const char* path, mode_t mode) noexcept {
   auto make = [=] { return next(next_mkdir, "mkdir")(path, mode); };
-  return process.records(__builtin_return_address(0)) ? do_once(FileStep::directory_made, hash_of(path), EEXIST, make) : make();
+  return process.records_in_main_thread(__builtin_return_address(0)) ? do_once(FileStep::directory_made, hash_of(path), EEXIST, make) : make();
 }
 
 HOLDFAST_REPLACES int rmdir(const char* path) noexcept {
   auto remove = [=] { return next(next_rmdir, "rmdir")(path); };
-  return process.records(__builtin_return_address(0)) ? do_once(FileStep::directory_removed, hash_of(path), ENOENT, remove) : remove();
+  return process.records_in_main_thread(__builtin_return_address(0)) ? do_once(FileStep::directory_removed, hash_of(path), ENOENT, remove) : remove();
 }
 
 HOLDFAST_REPLACES int rename(const char* from, const char* to) noexcept {
   auto rename = [=] { return next(next_rename, "rename")(from, to); };
-  if (!process.records(__builtin_return_address(0))) return rename();
+  if (!process.records_in_main_thread(__builtin_return_address(0))) return rename();
   const int result = do_once(FileStep::renamed, hash_of(to, hash_of(from)), ENOENT, rename);
   if (result == 0) mark_made(to);
   return result;

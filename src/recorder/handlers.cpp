@@ -16,10 +16,10 @@ int (*next_sigaction)(int, const struct sigaction*, struct sigaction*);
 
 void call_handler(int signal, siginfo_t* info, void* context) {
   const Handler handler = __atomic_load_n(&handlers[signal], __ATOMIC_ACQUIRE);
-  if (!process.on_recorded_thread()) return handler(signal, info, context);
-  const void* before = process.enter_handler(__builtin_frame_address(0));
+  const void* before = self.handler;
+  self.handler = __builtin_frame_address(0);
   handler(signal, info, context);
-  process.leave_handler(before);
+  self.handler = before;
 }
 
 bool is_function(const struct sigaction& action) {

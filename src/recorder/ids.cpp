@@ -16,6 +16,8 @@ pid_t shown_pid = 0, real_pid = 0;  // 0: not asked for yet
 pid_t system_pid() { return static_cast<pid_t>(::syscall(SYS_getpid)); }
 
 pid_t show() {
+  LibcOperation operation("getpid");
+  if (!operation.records()) return system_pid();
   if (shown_pid != 0) return shown_pid;
   real_pid = system_pid();
   std::uint64_t value = static_cast<std::uint64_t>(real_pid);
@@ -51,7 +53,9 @@ HOLDFAST_REPLACES pid_t gettid() noexcept {
 
 HOLDFAST_REPLACES pid_t getppid() noexcept {
   std::uint64_t value = static_cast<std::uint64_t>(::syscall(SYS_getppid));
-  if (process.records(__builtin_return_address(0)) && !process.recording.replay_value(Call::parent_id, value)) {
+  const bool records = process.records(__builtin_return_address(0));
+  LibcOperation operation("getppid", records);
+  if (operation.records() && !process.recording.replay_value(Call::parent_id, value)) {
     process.recording.record_value(Call::parent_id, value);
   }
   return static_cast<pid_t>(value);

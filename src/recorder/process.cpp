@@ -136,6 +136,7 @@ bool Process::ask_for_past(const char* agent, std::int32_t rank) {
     void* memory = info.bytes == 0 ? nullptr : ::mmap(nullptr, info.bytes, PROT_READ, MAP_PRIVATE, file, 0);
     known = memory != MAP_FAILED;
     if (known) recording.load(static_cast<const std::byte*>(memory), info.bytes, info.clock_reads);
+    if (known) threads.order.load(static_cast<const std::byte*>(memory), info.bytes, info.thread_turns);
   }
   if (file >= 0) ::close(file);
   ::close(socket);
@@ -151,15 +152,26 @@ bool Process::is_rank() {
 }
 
 // In a child of this process, which is no rank.
-void Process::stop() { state_ = State::off; }
+void Process::stop() {
+  state_ = State::off;
+  threads.stop();
+}
 
+// While threads are ordered, one thread at a time.
 void Process::append_event(const void* event, std::size_t bytes) {
-  if (!process.append_) return process.keep(event, bytes);
-  if (!process.program_is_recorded_) {
-    process.program_is_recorded_ = true;
-    process.recording.record_value(Call::program, process.program_);  // comes back here
+  const bool ordered = threads.ordered();
+  if (ordered) threads.lock.lock();
+  process.append_in_turn(event, bytes);
+  if (ordered) threads.lock.unlock();
+}
+
+void Process::append_in_turn(const void* event, std::size_t bytes) {
+  if (!append_) return keep(event, bytes);
+  if (!program_is_recorded_) {
+    program_is_recorded_ = true;
+    recording.record_value(Call::program, program_);  // comes back here
   }
-  process.append_(process.append_self_, event, bytes);
+  append_(append_self_, event, bytes);
 }
 
 void Process::keep(const void* event, std::size_t bytes) {
@@ -187,8 +199,8 @@ bool Process::begin(const void* inside) {
   if (state_ != State::on) return false;
   Range range{inside};
   ::dl_iterate_phdr(find_range, &range);
-  library_begin_ = range.begin;
-  library_bytes_ = range.end - range.begin;
+  threads.library_begin = range.begin;
+  threads.library_bytes = range.end - range.begin;
   thread_ = __builtin_thread_pointer();
   return true;
 }
@@ -226,5 +238,15 @@ extern "C" [[gnu::visibility("default")]] const hf::wire::RecorderLink holdfast_
     [](void (*append)(void*, const void*, std::size_t), void* self, std::uint64_t* reads) {
       return hf::recorder::process.attach(append, self, reads);
     },
-    [] { hf::recorder::process.recording.flush_clock(); },
+    [] {
+      hf::recorder::process.recording.flush_clock();
+      hf::recorder::threads.flush();
+    },
+    [](const hf::wire::ThreadOwner& owner) { hf::recorder::threads.begin(owner); },
+    [](const char* function) { return hf::recorder::threads.await_turn(function); },
+    [] { return hf::recorder::threads.enter_call(); },
+    [] { hf::recorder::threads.leave_call(); },
+    [] { hf::recorder::threads.lock.offer(); },
+    [] { return hf::recorder::threads.lock.lay_down(); },
+    [](int depth) { hf::recorder::threads.lock.take_up(depth); },
 };

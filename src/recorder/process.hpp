@@ -2,12 +2,14 @@
 // is called before any constructor has run.
 //
 // Recorded is what the program itself calls in its main thread, or the one that calls MPI_Init, outside of signal handlers: how often
-// other threads and handlers call differs from run to run.
+// other threads and handlers call differs from run to run. Where threads are ordered (threads.hpp) their clocks, random bytes and process
+// ids are recorded too.
 #pragma once
 #include <dlfcn.h>
 #include <errno.h>
 
 #include "recorder/recording.hpp"
+#include "recorder/threads.hpp"
 
 namespace hf::recorder {
 
@@ -15,27 +17,24 @@ class Process {
  public:
   constexpr Process();
 
-  // `caller`: the return address of the function that was called.
+  // `caller`: the return address of the function that was called. Followed by a LibcOperation.
   [[gnu::always_inline]] bool records(const void* caller) {
     if (state_ != State::on) [[unlikely]] {
       if (state_ == State::off || !start()) return false;
     }
-    const auto at = reinterpret_cast<std::uintptr_t>(caller);
-    return at - library_begin_ >= library_bytes_ && thread_ == __builtin_thread_pointer() && (!handler_ || !inside_handler());
+    if (is_of_library(caller) || inside_handler()) return false;
+    return thread_ == __builtin_thread_pointer() || threads.orders_this_thread();
+  }
+  // What only the main thread's calls are recorded of.
+  [[gnu::always_inline]] bool records_in_main_thread(const void* caller) {
+    return records(caller) && thread_ == __builtin_thread_pointer();
   }
   // It records, or will.
   bool may_record() const { return state_ != State::off; }
   // What is recorded in a call comes after what it stores: the reads of a clock that have no event.
   void publish_reads() { __atomic_store_n(published_reads_, recording.clock_reads(), __ATOMIC_RELEASE); }
 
-  // `frame`: of the function that calls the handler. Returns what leave_handler is to be given.
-  const void* enter_handler(const void* frame) {
-    const void* before = handler_;
-    handler_ = frame;
-    return before;
-  }
-  void leave_handler(const void* before) { handler_ = before; }
-  bool on_recorded_thread() const { return thread_ == __builtin_thread_pointer(); }
+  static void append_event(const void* event, std::size_t bytes);
 
   // wire::RecorderLink
   bool begin(const void* inside);
@@ -47,24 +46,19 @@ class Process {
  private:
   enum class State : std::uint8_t { unknown, on, off };
   bool start();
-  // A handler may have been left by siglongjmp.
-  bool inside_handler() {
-    if (__builtin_frame_address(0) < handler_) return true;
-    handler_ = nullptr;
-    return false;
+  bool is_of_library(const void* caller) const {
+    return reinterpret_cast<std::uintptr_t>(caller) - threads.library_begin < threads.library_bytes;
   }
   void stop();
   bool is_rank();
   bool ask_for_past(const char* agent, std::int32_t rank);
+  void append_in_turn(const void* event, std::size_t bytes);
   void keep(const void* event, std::size_t bytes);
-  static void append_event(const void* event, std::size_t bytes);
   [[noreturn]] static void diverged(const char* what);
   friend void child_of_fork();
 
   State state_ = State::unknown;
-  const void* handler_ = nullptr;  // the frame below which a signal handler runs
   const void* thread_ = nullptr;
-  std::uintptr_t library_begin_ = 0, library_bytes_ = 0;  // calls from there are the MPI library's own
   Append append_ = nullptr;
   void* append_self_ = nullptr;
   std::uint64_t unpublished_reads_ = 0;

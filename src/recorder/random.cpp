@@ -35,6 +35,8 @@ bool is_random(int fd) {
 // Fills `to` from the record, or from `draw`, which gives what a system call would; its result.
 template <class Draw>
 ssize_t recorded(void* to, std::size_t bytes, Draw draw) {
+  LibcOperation operation("the drawing of random bytes");
+  if (!operation.records()) return draw(static_cast<std::byte*>(to), bytes);
   std::size_t done = 0;
   while (done < bytes) {
     auto* at = static_cast<std::byte*>(to) + done;
@@ -126,12 +128,13 @@ HOLDFAST_REPLACES std::uint32_t arc4random_uniform(std::uint32_t bound) noexcept
 HOLDFAST_REPLACES unsigned _ZNSt13random_device9_M_getvalEv(void* self) {
   const bool records = process.records(__builtin_return_address(0));
   std::uint64_t value = 0;
-  if (records && process.recording.replay_value(Call::random_device, value)) return static_cast<unsigned>(value);
+  LibcOperation operation("std::random_device", records);
+  if (operation.records() && process.recording.replay_value(Call::random_device, value)) return static_cast<unsigned>(value);
   auto* draw = next(next_random_device, "_ZNSt13random_device9_M_getvalEv");
   if (draw) value = draw(self);
   else while (draw_any(&value, sizeof(unsigned)) != sizeof(unsigned)) {  // its library was loaded where we do not see it
   }
-  if (records) process.recording.record_value(Call::random_device, static_cast<unsigned>(value));
+  if (operation.records()) process.recording.record_value(Call::random_device, static_cast<unsigned>(value));
   return static_cast<unsigned>(value);
 }
 

@@ -62,6 +62,7 @@ struct ControlHeader {
   // Level `node`: how far this rank may have sent its events with messages, over all incarnations, and its last failed test then.
   std::uint64_t carried_events, carried_failed;
   std::uint64_t clock_reads;           // of the program, so far: those behind the last event of a clock have none (docs/recorder.md)
+  std::uint64_t thread_turns;          // the same of operations of threads (docs/threads.md): number << 24 | ms since the last event
   std::uint64_t first_held_call;       // the earliest call some of whose sends are not published yet: their gate is closed; 0: none
   alignas(64) Sleeping sleeping;
   std::uint64_t waiting;               // for whom, while a wait is long (waiting.hpp); 0: none is

@@ -6,11 +6,21 @@
 
 namespace hf::wire {
 
-inline constexpr std::uint32_t recorder_version = 1;
+inline constexpr std::uint32_t recorder_version = 2;
 inline constexpr const char* recorder_symbol = "holdfast_recorder";
 inline constexpr const char* recorder_file = "libholdfast_recorder.so";
 
-// The recorder's one symbol beside those that it replaces; the MPI library finds it by name. One thread calls all of it.
+// Who is to hear of the order of threads (docs/threads.md).
+struct ThreadOwner {
+  void* self = nullptr;
+  void (*several)(void* self) = nullptr;                // there is a second thread, or is about to be: order them from now on
+  void (*note)(void* self, const char* text) = nullptr;
+  void (*end)(void* self, const char* text) = nullptr;  // the replay differs; does not return
+  bool may_give_up = false;  // the order does not matter while only one thread calls MPI; others' clocks are not recorded until another one has
+  std::uint64_t* word = nullptr;                        // where the number of operations is stored
+};
+
+// The recorder's one symbol beside those that it replaces; the MPI library finds it by name. One thread calls all of it, but for what says else.
 struct RecorderLink {
   std::uint32_t version;
   // MPI_Init has begun, in the thread that records from now on; calls from the loaded object around `inside` are the library's own.
@@ -19,8 +29,20 @@ struct RecorderLink {
   // Events go to `append` from now on, those from before at once; the number of clock reads is stored into `*clock_reads`. False: too
   // much was recorded before.
   bool (*attach)(void (*append)(void* self, const void* event, std::size_t bytes), void* self, std::uint64_t* clock_reads);
-  // Writes an event for the reads of a clock that have none yet.
+  // Writes an event for the reads of a clock that have none yet, and one for the operations of threads.
   void (*flush)();
+
+  // ---- threads that call MPI in turn
+  // They are ordered from now on, as far as they can be: after attach.
+  void (*order_threads)(const ThreadOwner& owner);
+  // Any thread, once they are ordered. The call waits for its turn: true, when the run before made it, and then. `function`: for a user.
+  bool (*await_turn)(const char* function);
+  // Takes the lock that others need to record anything. False: what this thread does is not ordered.
+  bool (*enter_call)();
+  void (*leave_call)();  // gives it back
+  void (*offer)();       // inside a call, now and then: others may have it for a moment
+  int (*lay_down)();     // inside a call: others may have it until take_up, which is given what this returned
+  void (*take_up)(int depth);
 };
 
 // The recorder's only question to the agent, BootstrapKind::get_past, before or instead of hello; answered by past (fd: a memory file of
@@ -32,6 +54,7 @@ struct PastName {
 struct PastInfo {
   std::uint64_t bytes = 0;
   std::uint64_t clock_reads = 0;
+  std::uint64_t thread_turns = 0;
 };
 
 }  // namespace hf::wire

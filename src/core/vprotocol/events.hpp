@@ -22,9 +22,10 @@ enum class EventKind : std::uint32_t {
   libc_bytes,  // key: the call; value: number of bytes, which follow
   file,        // key: of its name; value: what is done to it. What it was follows (docs/recorder.md)
   dependency,  // no event: under optimist, on what else the state behind it depends. value: rank; key: term << 48 | position
+  turn,        // of the recorder too: whose the operations from this one on are (docs/threads.md)
 };
 
-constexpr bool is_of_libc(EventKind kind) { return kind >= EventKind::clock && kind <= EventKind::file; }
+constexpr bool is_of_libc(EventKind kind) { return (kind >= EventKind::clock && kind <= EventKind::file) || kind == EventKind::turn; }
 
 struct EventHead {
   EventKind kind{};

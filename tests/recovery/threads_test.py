@@ -1,0 +1,117 @@
+"""Ranks whose threads call MPI in turn are killed, and do the same again (docs/threads.md).
+
+    threads_test.py BUILD PROGRAMS [unittest's words]     PROGRAMS: the directory of recovery_threads_*
+"""
+
+import os
+import secrets
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import jobs
+
+BUILD, PROGRAMS = (Path(sys.argv.pop(1)).resolve() for _ in range(2))
+SEED = int(os.environ.get("HOLDFAST_SEED", secrets.randbelow(1 << 30)))
+KILLS = "kill:random,rate={},seed={},max=4"
+# Name, arguments, what rank 0 prints with 3 ranks.
+STORIES = {
+    "queue of two": (["threads_queue", 3000, 2], "ok 9000\n"),
+    "queue of four": (["threads_queue", 3000, 4], "ok 9000\n"),
+    "served": (["threads_served", 600, 3], "ok 5400\n"),
+    "OpenMP": (["threads_openmp", 600, 2], "ok 5400\n"),
+    "mixed": (["threads_mixed", 200], "ok 3000\n"),
+}
+PROTOCOLS = ("pessimist", "optimist")
+
+
+def words(story):
+    name, *arguments = STORIES[story][0]
+    return ["env", "OMP_WAIT_POLICY=passive", PROGRAMS / f"recovery_{name}", *arguments]
+
+
+class Threads(unittest.TestCase):
+    def check(self, outcome, story, unprotected=False):
+        text = f"HOLDFAST_SEED={SEED}\n{outcome.shell_line()}\n{outcome.stderr}"
+        self.assertEqual(outcome.exit_code, 0, text)
+        self.assertEqual(outcome.stdout.decode(), STORIES[story][1], text)
+        self.assertNotIn("differ", outcome.stderr, text)
+        self.assertEqual([r["unprotected"] for r in outcome.report["ranks"]], [unprotected] * 3, text)
+
+    def killed(self, story, rate="20/s", times=2, **more):
+        kills = 0
+        for i in range(times):
+            for protocol in PROTOCOLS:
+                outcome = jobs.run(BUILD, 3, words(story), inject=[KILLS.format(rate, SEED + i)], timeout_s=100,
+                                   options=["--protocol", protocol], **more)
+                self.check(outcome, story)
+                kills += outcome.kills
+        self.assertGreater(kills, 0, f"HOLDFAST_SEED={SEED}")
+
+    def test_queue_of_two_threads(self):
+        self.killed("queue of two")
+        self.killed("queue of two", nodes=2, times=1)
+
+    def test_queue_of_four_threads(self):
+        self.killed("queue of four")
+        self.killed("queue of four", nodes=2, times=1)
+
+    def test_a_thread_that_serves_others(self):
+        self.killed("served")
+        self.killed("served", nodes=2, times=1)
+
+    def test_openmp(self):
+        self.killed("OpenMP")
+        self.killed("OpenMP", nodes=2, times=1)
+
+    def test_locks_of_all_kinds_and_clocks(self):
+        self.killed("mixed")
+        self.killed("mixed", nodes=2, times=1)
+
+    def test_after_the_loss_of_a_node(self):
+        for i, protocol in enumerate(PROTOCOLS):
+            outcome = jobs.run(BUILD, 3, words("mixed"), nodes=3, options=["--spares", "1", "--protocol", protocol], timeout_s=100,
+                               inject=[f"node:random,rate=4/s,seed={SEED + i},max=1"])
+            self.check(outcome, "mixed")
+
+    def test_undisturbed_and_without_a_recorder(self):
+        for story in STORIES:
+            self.check(jobs.run(BUILD, 3, words(story), timeout_s=60), story)
+        self.check(jobs.run(BUILD, 3, words("queue of two"), options=["--record-libc", "no"]), "queue of two", unprotected=True)
+
+    def test_what_no_lock_orders_is_seen(self):
+        ended = 0
+        for seed in range(SEED, SEED + 6):
+            outcome = jobs.run(BUILD, 3, [PROGRAMS / "recovery_threads_spinning", 3000], inject=[KILLS.format("12/s", seed)], timeout_s=60)
+            self.assertIsNotNone(outcome.exit_code, outcome.shell_line())
+            if outcome.exit_code != 0:
+                ended += 1
+                self.assertRegex(outcome.stderr, "replay (differs|of its threads does not go on)", outcome.shell_line())
+        self.assertGreater(ended, 0, "no replay took the items in another order")
+
+    def test_the_order_is_given_up_where_one_thread_calls_and_more_was_asked_for(self):
+        kept = 0
+        for i, protocol in enumerate(PROTOCOLS):
+            command = ["env", "HOLDFAST_THREAD_PATIENCE_MS=300", PROGRAMS / "recovery_threads_helper", 1500]
+            outcome = jobs.run(BUILD, 3, command, options=["--protocol", protocol], timeout_s=60,
+                               inject=["kill:rank=0,call=1200", KILLS.format("3/s", SEED + i)])
+            text = f"HOLDFAST_SEED={SEED}\n{outcome.shell_line()}\n{outcome.stderr}"
+            self.assertEqual(outcome.exit_code, 0, text)
+            self.assertEqual(outcome.stdout.decode(), "ok 4500\n", text)
+            self.assertNotIn("differ", outcome.stderr, text)
+            kept += "is not kept up from now on" not in outcome.stderr
+        self.assertLess(kept, len(PROTOCOLS), "no helper came in another order")
+
+    def test_a_thread_that_does_not_come_ends_the_job_by_name(self):
+        with tempfile.TemporaryDirectory() as directory:
+            command = ["sh", "-c", f"HOLDFAST_THREAD_PATIENCE_MS=1500 exec {PROGRAMS}/recovery_threads_spinning 3000 {directory}/mark"]
+            outcome = jobs.run(BUILD, 2, command, inject=["kill:rank=0,call=2500"], timeout_s=60)
+        self.assertEqual(outcome.exit_code, 1, outcome.stderr)
+        self.assertRegex(outcome.stderr, r"the replay of its threads does not go on: thread \d waits in \S+ for operation \d+, which is that of thread \d")
+
+
+if __name__ == "__main__":
+    os.environ.pop("LD_PRELOAD", None)
+    print(f"HOLDFAST_SEED={SEED}", flush=True)
+    unittest.main()
