@@ -155,9 +155,9 @@ std::uint64_t EngineImpl::activity() {
 void EngineImpl::look_into_logs() {
   if (!job.keeps_payloads) return;
   for (Peer* p : local_peers_) {
-    if (p->in.feeding || !p->in.open || p->in.fed != p->incarnation || !p->newest_log) continue;
+    if (p->in.feeding || p->in.fed != p->incarnation || !p->newest_log || !(p->in.open || p->running())) continue;
     std::uint64_t published = p->newest_log->reader(job.self.value).published();
-    p->in.feeding = published > p->in.cursor && !p->in.ring.ready();
+    p->in.feeding = published > p->in.cursor && !(p->in.open && p->in.ring.ready());
   }
   const bool quiet = is_quiet(), look = quiet && now_ns() >= look_at_;
   if (look) {
