@@ -5,7 +5,7 @@ JOBS   ?= $(shell nproc)
 PREFIX ?= /usr/local
 PYTHON := build/venv/bin/python
 
-.PHONY: all setup build check sanitize demo bench bench-message-logging soak install clean
+.PHONY: all setup build check sanitize demo bench bench-message-logging bench-simulated soak install clean
 all: build
 
 setup:
@@ -37,6 +37,9 @@ bench: build
 
 bench-message-logging: build
 	@$(PYTHON) bench/message_logging/run.py --build $(BUILD) $(BENCH_ARGS)
+
+bench-simulated: build
+	@$(PYTHON) bench/message_logging/simulated.py --build $(BUILD) $(BENCH_ARGS)
 
 soak: build
 	@$(PYTHON) tools/build_mpi4py.py $(BUILD)

@@ -84,6 +84,10 @@ def draw(entry, figure, groups, path):
 
 
 def draw_panels(entry, panels, path):
+    return draw_with_footer(f"{machine.title(entry['machine'])}; {entry['date']}; commit {entry['commit']}", panels, path)
+
+
+def draw_with_footer(footer, panels, path):
     """One file; each panel has a title and a function that fills its axes."""
     if not panels:
         return False
@@ -94,7 +98,7 @@ def draw_panels(entry, panels, path):
         axes.grid(True, alpha=0.3)
     shown = {label: handle for axes in axes_of[0] for handle, label in zip(*axes.get_legend_handles_labels())}
     axes_of[0][0].legend(shown.values(), shown.keys(), fontsize=7)
-    canvas.text(0.01, 0.01, f"{machine.title(entry['machine'])}; {entry['date']}; commit {entry['commit']}", fontsize=7)
+    canvas.text(0.01, 0.01, footer, fontsize=7)
     canvas.tight_layout(rect=(0, 0.04, 1, 1))
     canvas.savefig(path, metadata={"Date": None})
     pyplot.close(canvas)

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "sim/command/job.hpp"
+#include "sim/command/time.hpp"
 #include "sim/scenario.hpp"
 
 namespace {
@@ -20,11 +21,13 @@ void say(const char* phase, const Cost& cost) {
 
 int main(int count, char** values) {
   if (count > 1 && std::string_view(values[1]) == "job") return hf::sim::job::job_command(count - 1, values + 1);
+  if (count > 1 && std::string_view(values[1]) == "time") return hf::sim::job::time_command(count - 1, values + 1);
   hf::sim::Scenario scenario;
   std::uint64_t first_seed = 1, seeds = 1;
   std::string kill = "5%";
   double latency_ms = 0.2;
-  CLI::App app{"Simulates the agents of a job: they start, some are lost, the others heal the tree and agree. holdfast-sim job: ranks and their protocols."};
+  CLI::App app{"Simulates the agents of a job: they start, some are lost, the others heal the tree and agree. holdfast-sim job: ranks and their protocols. "
+               "holdfast-sim time: how long kernels take."};
   app.option_defaults()->always_capture_default();
   app.add_option("--agents", scenario.cores.agents, "number of agents")->check(CLI::Range(1, 1'000'000));
   app.add_option("--fan-out", scenario.cores.tree.fan_out, "children of an agent")->check(CLI::Range(2, 65536));

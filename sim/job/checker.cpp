@@ -15,10 +15,10 @@ std::string name_of(const Life& life) { return fmt::format("rank {} ({})", life.
 
 }  // namespace
 
-Checker::Checker(int ranks, bool optimistic)
+Checker::Checker(int ranks, bool optimistic, bool lineage)
     : ranks_(static_cast<std::size_t>(ranks)),
       optimistic_(optimistic),
-      lineage_(optimistic ? ranks : 0, [this](std::string text) { violation(std::move(text)); }) {}
+      lineage_(optimistic && lineage ? ranks : 0, [this](std::string text) { violation(std::move(text)); }) {}
 
 void Checker::note(std::string text) {
   constexpr std::size_t enough = 20;

@@ -60,7 +60,8 @@ struct Life {
 
 class Checker {
  public:
-  Checker(int ranks, bool optimistic);
+  // `lineage`: false where nothing fails.
+  Checker(int ranks, bool optimistic, bool lineage);
 
   // `stream`: of its predecessors' events, under optimist. `home`: where it is, and with whom.
   Life& on_start(Rank rank, Incarnation incarnation, Term term, std::uint64_t home, Bytes stream);

@@ -13,6 +13,7 @@ struct Payload {
   std::uint64_t value = 0;
   std::uint32_t send = 0;
   std::uint32_t state = 0;  // the checker's too: what the sender depended on (Lineage)
+  std::uint32_t bytes = 0;  // of a run that is timed
 };
 
 struct Frame {

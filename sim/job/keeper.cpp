@@ -37,7 +37,7 @@ std::vector<std::byte> Node::read_events(const Host& host, std::uint64_t begin, 
 void Node::determined(Rank rank) {
   if (!world_.options().keeps_events()) return;
   if (world_.options().optimistic() && std::exchange(hosts_.at(rank).is_looked_at, true)) return;
-  world_.at_node(*this, world_.random().between(200, 3000), [this, rank] { look(rank); });
+  world_.at_node(*this, world_.pace().look(200, 3000), [this, rank] { look(rank); });
 }
 
 void Node::add_rank(Rank rank, Term term, const Extent& promised) {
@@ -90,7 +90,7 @@ void Node::tell(Rank rank) {
   }
   if (world_.options().optimistic()) return know_stable(rank, host.term, host.told.end);
   if (!host.process) return;
-  world_.at_process(*host.process, world_.random().between(200, 2000), [](Process& p) { p.happen([&p] { p.on_stable_told(); }); });
+  world_.at_process(*host.process, world_.pace().look(200, 2000), [](Process& p) { p.happen([&p] { p.on_stable_told(); }); });
 }
 
 // ---- its holders
@@ -170,7 +170,8 @@ void Node::pump(std::size_t number) {
   for (Sender::Append append; sent_.poll_append(static_cast<int>(number), append);) {
     auto bytes = events(append.rank, append.position, append.end);
     Node& holder = world_.node(copy.holder);
-    copy.visit_last = std::max(copy.visit_last + 1, world_.now().value + world_.latency(false));
+    const std::int64_t passage = world_.pace().passage(world_.now(), self_, false, bytes.size());
+    copy.visit_last = std::max(copy.visit_last + 1, world_.now().value + passage);
     world_.at_node(holder, copy.visit_last - world_.now().value,
                    [this, number, &holder, visit = copy.visit, append, cuts = cuts_.of(append.rank), bytes = std::move(bytes)] {
                      holder.on_append(*this, number, visit, append, cuts, bytes);
@@ -196,7 +197,8 @@ void Node::on_append(Node& from, std::size_t copy, std::uint64_t visit, const Se
 #ifdef HOLDFAST_MUTATE_HOLDER_TELLS
   if (world_.options().optimistic()) know_stable(append.rank, append.term, extent.end);
 #endif
-  world_.at_node(from, world_.latency_in_order(from.copies_[copy].visit_last), [&from, copy, visit, append, extent] {
+  const std::int64_t taken_in = world_.pace().append(world_.now(), self_);
+  world_.at_node(from, world_.latency_in_order(from.copies_[copy].visit_last, taken_in), [&from, copy, visit, append, extent] {
     from.on_answer(copy, visit, append.rank, append.term, extent);
   });
 }

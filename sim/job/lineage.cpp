@@ -35,6 +35,7 @@ const Lineage::Mark& Lineage::mark_at(const Line& line, std::uint64_t position) 
 }
 
 Lineage::State Lineage::on_start(Rank rank, Term term, Bytes stream) {
+  if (!keeps()) return {};
   const Line& line = of(rank);
   std::size_t events = 0, same = 0;
   EventHead head;
@@ -69,6 +70,7 @@ void Lineage::apply(State& state) {
 
 // What was matched before an event was made is what it follows from.
 void Lineage::on_written(State& state, Bytes bytes, std::size_t seen) {
+  if (!keeps()) return;
   Line& line = of(state.rank);
   const bool is_of_line = state.cuts == line.cuts.size();
   const std::uint64_t begin = line.marks.back().position;
@@ -97,12 +99,14 @@ void Lineage::on_written(State& state, Bytes bytes, std::size_t seen) {
 }
 
 SnapshotId Lineage::snapshot(State& state) {
+  if (!keeps()) return 0;
   apply(state);
   snapshots_.push_back(state.depends);
   return static_cast<SnapshotId>(snapshots_.size() - 1);
 }
 
 void Lineage::on_stable(Rank rank, Term term, std::uint64_t end) {
+  if (!keeps()) return;
   Line& line = of(rank);
   for (const Cut& cut : line.cuts) {
     if (cut.term > term) end = std::min(end, cut.position);

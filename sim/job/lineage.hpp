@@ -31,12 +31,15 @@ class Lineage {
     };
     std::vector<Merge> merges;
   };
+  // Without ranks nothing is kept, and nothing wrong is found.
   explicit Lineage(int ranks, std::function<void(std::string)> violation);
 
   // Of a hosting under `term`; one that was ended by a cut, and does not know it, has no part in the history.
   State on_start(Rank rank, Term term, Bytes stream);
   // `unstored`: bytes of events that were made before and are not stored.
-  void on_matched(State& state, SnapshotId message, std::size_t unstored) { state.merges.push_back({unstored, message}); }
+  void on_matched(State& state, SnapshotId message, std::size_t unstored) {
+    if (keeps()) state.merges.push_back({unstored, message});
+  }
   void on_written(State& state, Bytes bytes, std::size_t seen);
   SnapshotId snapshot(State& state);
   // All events of the rank that end by `end`, of its stream as it was under `term`, are where they survive.
@@ -74,6 +77,7 @@ class Lineage {
     std::vector<EventId> events;
     std::vector<Mark> marks;
   };
+  bool keeps() const { return !lines_.empty(); }
   Line& of(Rank rank) { return lines_[static_cast<std::size_t>(rank.value)]; }
   void merge(Depends& to, const Depends& from) const;
   void apply(State& state);

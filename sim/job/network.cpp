@@ -18,6 +18,11 @@ Frame opening_of(const Process& by, std::size_t position) {
   return opening;
 }
 
+// On a network: of the payload, or of what is said about dependencies, and of the header.
+std::size_t bytes_of(const Frame& frame) {
+  return sizeof(wire::FrameHeader) + (frame.dependencies ? frame.dependencies->size() : frame.payload.bytes);
+}
+
 }  // namespace
 
 std::uint64_t Network::pair_of(const Connection& c) {
@@ -52,15 +57,16 @@ void Network::send(std::uint64_t id, Rank from, const Frame& frame) {
   carry(id, 1 - side_of(at->second, from), frame);
 }
 
-std::int64_t Network::arrival(Connection& c, std::size_t to) {
-  const bool local = world_.node_id_of(c.ends[0].rank, c.ends[0].incarnation) == world_.node_id_of(c.ends[1].rank, c.ends[1].incarnation);
+std::int64_t Network::arrival(Connection& c, std::size_t to, std::size_t bytes) {
+  const NodeId from = world_.node_id_of(c.ends[1 - to].rank, c.ends[1 - to].incarnation);
+  const bool local = from == world_.node_id_of(c.ends[to].rank, c.ends[to].incarnation);
   End& end = c.ends[to];
-  end.last = std::max(end.last + 1, world_.now().value + world_.latency(local));
+  end.last = std::max(end.last + 1, world_.now().value + world_.pace().passage(world_.now(), from, local, bytes));
   return end.last - world_.now().value;
 }
 
 void Network::carry(std::uint64_t id, std::size_t to, const Frame& frame) {
-  const std::int64_t in = arrival(connections_.at(id), to);
+  const std::int64_t in = arrival(connections_.at(id), to, bytes_of(frame));
   world_.events().in(in, [this, id, to, frame] { arrive(id, to, frame); });
 }
 
@@ -81,7 +87,7 @@ void Network::arrive(std::uint64_t id, std::size_t to, const Frame& frame) {
 void Network::close(std::uint64_t id, std::size_t to) {
   Connection& c = connections_.at(id);
   forget(c);
-  const std::int64_t in = arrival(c, to);
+  const std::int64_t in = arrival(c, to, 0);
   world_.events().in(in, [this, id, to] {
     auto at = connections_.find(id);
     if (at == connections_.end()) return;

@@ -47,7 +47,7 @@ class Network {
   void carry(std::uint64_t id, std::size_t to, const Frame& frame);
   void close(std::uint64_t id, std::size_t to);
   void arrive(std::uint64_t id, std::size_t to, const Frame& frame);
-  std::int64_t arrival(Connection& connection, std::size_t to);
+  std::int64_t arrival(Connection& connection, std::size_t to, std::size_t bytes);
   void forget(Connection& connection);
 
   World& world_;

@@ -74,7 +74,7 @@ void Node::start(Rank rank, Incarnation incarnation) {
     on_board(rank, entry);
     world_.head().report(*this, rank, entry);
   }
-  world_.at_process(*host.process, world_.random().between(0, 2000), [](Process& p) { p.start(); });
+  world_.at_process(*host.process, world_.pace().look(0, 2000), [](Process& p) { p.start(); });
 }
 
 void Node::kill(Process& process) {

@@ -24,6 +24,7 @@ void Process::look_at_board(bool second) {
   const bool cut = node_.read_cuts(cuts_seen_, second, optimist_.cuts());
   const bool told = node_.read_stable(stable_seen_, optimist_.stable());
   if (!cut && !told) return;
+  if (told) spend(&Costs::acknowledged_ns);
   if (!optimist_.look()) return stop();
   std::vector<Peer*> peers;
   for (auto& [rank, p] : peers_) {

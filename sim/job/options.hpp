@@ -1,10 +1,12 @@
 // One run of the simulated job: ranks with their program, nodes, and the faults that strike them.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/job/board.hpp"
+#include "sim/job/timing.hpp"
 
 namespace hf::sim::job {
 
@@ -46,6 +48,7 @@ struct JobOptions {
   std::vector<Fault::Kind> kinds;     // of them; empty: all that the level is for
   std::vector<int> only;              // of the faults drawn; empty: all
   std::uint64_t seed = 1;
+  std::optional<Timing> timing;       // then `workload` is of no account, and nothing fails
 };
 
 struct JobOutcome {
@@ -54,6 +57,8 @@ struct JobOutcome {
   std::string ended;                    // by a rule: determinants were lost with several nodes, or the disk failed
   std::uint64_t events = 0, messages = 0, deaths = 0, moves = 0;
   std::uint64_t rollbacks = 0, orphaned_messages = 0, waits_for_terms = 0;  // under optimist
+  std::int64_t finished_ns = 0;         // when the last rank had
+  std::uint64_t determinants = 0, dependency_frames = 0, dependency_bytes = 0;
   bool diverged = false, reported = false;  // a replay has sent something else; a receiver has said so
 };
 

@@ -49,7 +49,7 @@ void Node::on_cut(Rank rank, Term term, std::uint64_t position) {
 
 void Node::tell_ranks() {
   if (std::exchange(tells_, true)) return;
-  world_.at_node(*this, world_.random().between(200, 2000), [this] {
+  world_.at_node(*this, world_.pace().look(200, 2000), [this] {
     tells_ = false;
     for (auto& [rank, host] : hosts_) {
       if (host.process) world_.to_process(*host.process, [](Process& p) { p.on_board_changed(); });
@@ -187,7 +187,7 @@ void Node::meet(Node& holder) {
 // To holders and to whom it holds for, what has changed since it told them last; a little later, all at once.
 void Node::spread() {
   if (std::exchange(spreads_, true)) return;
-  world_.at_node(*this, world_.random().between(1000, 100'000), [this] {
+  world_.at_node(*this, world_.pace().exchange(1000, 100'000), [this] {
     spreads_ = false;
     for (NodeId to : world_.listeners(self_)) {
       std::vector<Dependency> changes;

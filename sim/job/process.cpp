@@ -85,7 +85,7 @@ void Process::start() {
 
 // ---- calls of the program
 
-Request* Process::isend(int to, int context, int tag, std::uint64_t value, SendMode mode) {
+Request* Process::isend(int to, int context, int tag, std::uint64_t value, SendMode mode, std::uint32_t bytes) {
   Request& request = requests_.get();
   request.is_send = true;
   if (dead_) return &request;
@@ -93,6 +93,8 @@ Request* Process::isend(int to, int context, int tag, std::uint64_t value, SendM
   if (dead_) return &request;
   const Context in(static_cast<std::uint64_t>(context));
   Frame frame = new_frame(mode, in, MessageTag(tag), value, world_.checker().next_send(life_));
+  frame.payload.bytes = bytes;
+  spend_on_send(bytes);
   Peer& p = peer(Rank(to));
   world_.checker().on_send(life_, p.rank, in, frame.tag, frame.payload.value);
   Sequence& next = this->context(in).peers[p.rank].next_send;
@@ -136,8 +138,20 @@ Received Process::take(Request* request) {
   Received out{request->source, request->tag, request->payload.value};
   if (request->is_collective && !dead_) world_.checker().on_collective(life_, out.value);
   else if (!request->is_send && !dead_) world_.checker().on_received(life_, request->post, out.source, out.tag, request->payload);
+  if (!request->is_send) spend(&Costs::call_ns);
   requests_.put(*request);
   return out;
+}
+
+void Process::spend(std::int64_t Costs::* each, std::uint64_t times) {
+  const auto& timing = world_.options().timing;
+  if (timing) spent_ += static_cast<std::int64_t>(times) * timing->costs.*each;
+}
+
+void Process::spend_on_send(std::uint32_t bytes) {
+  spend(&Costs::call_ns);
+  const auto& timing = world_.options().timing;
+  if (timing && timing->logs) spent_ += static_cast<std::int64_t>(bytes * timing->costs.log_ns_a_byte);
 }
 
 // ---- running
@@ -212,6 +226,7 @@ void Process::after_call() {
 void Process::persist_events() {
   if (dead_ || !protocol_.has_events() || point()) return;
   const auto events = protocol_.events();
+  spend_on(events);
   if (optimistic_) optimist_.on_stored(stream_end(), protocol_);
   if (optimistic_) world_.checker().lineage().on_written(life_.lineage, events, life_.seen.size());
   log_.events.insert(log_.events.end(), events.begin(), events.end());
@@ -221,6 +236,18 @@ void Process::persist_events() {
   else if (world_.options().keeps_events()) await_holder();
   else protocol_.gate().on_stable(protocol_.gate().events());
   point();
+}
+
+void Process::spend_on(Bytes events) {
+  if (!world_.options().timing || !world_.options().timing->logs) return;
+  core::vprotocol::EventHead head;
+  std::uint64_t determinants = 0;
+  for (; !events.empty(); events = events.subspan(core::vprotocol::encoded_bytes(head))) {
+    std::memcpy(&head, events.data(), sizeof(head));
+    determinants += head.kind != core::vprotocol::EventKind::dependency;
+  }
+  spend(&Costs::event_ns, determinants);
+  world_.count_determinants(determinants);
 }
 
 bool Process::settle() {

@@ -25,6 +25,7 @@
 #include "sim/job/pool.hpp"
 #include "sim/job/program.hpp"
 #include "sim/job/schedule.hpp"
+#include "sim/job/timing.hpp"
 
 namespace hf::sim::job {
 
@@ -72,7 +73,7 @@ class Process {
   int rank() const { return self_.value; }
   int ranks() const;
   TrafficPlan& plan();
-  Request* isend(int to, int context, int tag, std::uint64_t value, SendMode mode = SendMode::small);
+  Request* isend(int to, int context, int tag, std::uint64_t value, SendMode mode = SendMode::small, std::uint32_t bytes = 0);
   Request* irecv(int from, int context, int tag);  // -1: from any rank; tag -1: any
   Request* icollective(Collective collective, int root, std::uint64_t value, SendMode mode);
   double time();
@@ -187,6 +188,8 @@ class Process {
   Test test(std::vector<Request*>& requests, TestKind kind) { return {*this, requests, kind}; }
   Compute compute(std::int64_t ns) { return {*this, ns}; }
   Received take(Request* request);  // a complete one
+  // What its calls have cost since it was asked last, where that is modelled: to be computed for.
+  std::int64_t spent() { return std::exchange(spent_, 0); }
 
   // ---- for the world
   void start();
@@ -312,6 +315,9 @@ class Process {
   void look_at_stable();
   void release_held();
   bool point();  // true: it died here
+  void spend(std::int64_t Costs::* each, std::uint64_t times = 1);
+  void spend_on_send(std::uint32_t bytes);
+  void spend_on(Bytes events);
 
   // collectives.cpp
   struct Call {
@@ -440,6 +446,7 @@ class Process {
   std::uint64_t asked_ = 0;  // the agent was told of events up to this one
   std::deque<HeldSend> held_;
   bool restarted_ = false;
+  std::int64_t spent_ = 0;
   // under optimist: what of the board was looked at, what waits until the vector is stable
   std::size_t cuts_seen_ = 0;
   std::uint64_t stable_seen_ = 0, tokens_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/job/kernels.hpp"
 #include "sim/job/traffic_plan.hpp"
 #include "sim/job/process.hpp"
 #include "sim/job/random.hpp"
@@ -294,6 +295,7 @@ const char* name_of(Workload workload) {
 }
 
 Program run_workload(const JobOptions& options, Process& mpi) {
+  if (options.timing) return run_kernel(options, mpi);
   switch (options.workload) {
     case Workload::ring: return ring(options, mpi);
     case Workload::stencil: return stencil(options, mpi);

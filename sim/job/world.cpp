@@ -15,7 +15,8 @@ World::World(const JobOptions& options, const std::vector<Fault>& faults)
     : options_(options),
       faults_(faults),
       random_(mix(options.seed, faults.empty() ? 1 : 2)),
-      checker_(options.ranks, options.optimistic()),
+      pace_(random_, options_.timing),
+      checker_(options.ranks, options.optimistic(), !options.timing),
       network_(*this),
       directory_(random_),
       plan_(options.seed, options.ranks),
@@ -33,14 +34,8 @@ BoardEntry World::original(Rank rank) const {
   return {Incarnation{}, RankState::running, NodeId(rank.value / per_node), Incarnation{}};
 }
 
-// Mostly short, sometimes long.
-std::int64_t World::latency(bool local) {
-  const std::int64_t ns = local ? random_.between(200, 2000) : random_.between(5'000, 40'000);
-  return random_.one_in(32) ? 20 * ns : ns;
-}
-
-std::int64_t World::latency_in_order(std::int64_t& last) {
-  last = std::max(last + 1, now().value + latency(false));
+std::int64_t World::latency_in_order(std::int64_t& last, std::int64_t in) {
+  last = std::max(last + 1, now().value + in + latency(false));
   return last - now().value;
 }
 
@@ -126,7 +121,7 @@ void World::fetch(Process& by, Node* node, Rank source, const Frame& message, st
 }
 
 void World::on_left(Process& process, const Frame& frame) {
-  if (frame.dependencies) return;
+  if (frame.dependencies) return count_dependencies(*frame.dependencies);
   if (frame.kind == wire::FrameKind::matched) {
     return checker_.on_acknowledged(process.self(), process.incarnation(), frame.payload.send, frame.payload.value, frame.payload.state);
   }
@@ -136,6 +131,7 @@ void World::on_left(Process& process, const Frame& frame) {
 
 void World::on_finished(Process& process, std::uint64_t result) {
   checker_.on_finished(process.life(), result);
+  outcome_.finished_ns = now().value;
   // Not from inside its own call.
   at_process(process, 0, [](Process& p) { p.node().on_finished(p); });
 }

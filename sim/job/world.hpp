@@ -13,6 +13,7 @@
 #include "sim/job/network.hpp"
 #include "sim/job/node.hpp"
 #include "sim/job/options.hpp"
+#include "sim/job/pace.hpp"
 #include "sim/job/traffic_plan.hpp"
 #include "sim/job/random.hpp"
 
@@ -27,6 +28,7 @@ class World {
   const JobOptions& options() const { return options_; }
   Checker& checker() { return checker_; }
   Random& random() { return random_; }
+  Pace& pace() { return pace_; }
   Events& events() { return events_; }
   Network& network() { return network_; }
   Directory& directory() { return directory_; }
@@ -35,9 +37,9 @@ class World {
   Node& node(NodeId id) { return *nodes_[static_cast<std::size_t>(id.value)]; }
   Instant now() const { return events_.now(); }
   BoardEntry original(Rank rank) const;
-  std::int64_t latency(bool local);
-  // Behind what arrives last there.
-  std::int64_t latency_in_order(std::int64_t& last);
+  std::int64_t latency(bool local) { return pace_.latency(local); }
+  // Behind what arrives last there, of something that leaves in so many ns.
+  std::int64_t latency_in_order(std::int64_t& last, std::int64_t in = 0);
 
   template <class Action>
   void at_node(Node& node, std::int64_t in, Action action) {
@@ -81,7 +83,12 @@ class World {
   // Fault: what it sends is another message.
   void divert(const Process& process, Frame& frame);
   void on_sent_otherwise(Process& receiver, Rank from, Context context, const core::vprotocol::TakenSums::Difference& difference);
+  void count_determinants(std::uint64_t n) { outcome_.determinants += n; }
   void count_wait() { ++outcome_.waits_for_terms; }
+  void count_dependencies(const std::vector<std::byte>& bytes) {
+    ++outcome_.dependency_frames;
+    outcome_.dependency_bytes += bytes.size();
+  }
   void count_orphaned() { ++outcome_.orphaned_messages; }
   std::vector<NodeId> listeners(NodeId node);  // whom it tells what is stable
   void on_point(Process& process);
@@ -111,6 +118,7 @@ class World {
   JobOptions options_;
   std::vector<Fault> faults_;
   Random random_;
+  Pace pace_;
   Events events_;
   Checker checker_;
   Network network_;
