@@ -99,6 +99,7 @@ void EngineImpl::hold(Peer& to, SendOperation* op) {
   held_.push_back({&to, log_->appended(to.rank.value), op, calls.number});
 }
 
+// What it releases is offered at once: the program may leave MPI now.
 void EngineImpl::release_held() {
   bool any = false;
   for (core::vprotocol::Gate::Token token; protocol.gate().poll_released(token); any = true) {
@@ -108,6 +109,7 @@ void EngineImpl::release_held() {
     log_->publish_to(held.to->rank.value, held.end);
     if (held.op) held.op->complete = true;
     wake(*held.to);
+    pump(*held.to);
   }
   if (any) segment::store_release(control.header().first_held_call, held_.empty() ? std::uint64_t{0} : held_.front().call);
 }
