@@ -66,9 +66,9 @@ static void nonblocking(int rank, int size, unsigned char* buffers[AT_ONCE], int
   }
 }
 
-/* Many of 9 KB to 64 KB on the way at once: their announcements wait one behind the other. */
+/* Many of 17 KB to 65 KB on the way at once: their announcements wait one behind the other. */
 static void crowd(int rank, int size, unsigned char* buffer, int round, unsigned pause) {
-  const int bytes = 9000 + (int)draw(56 * 1000);
+  const int bytes = 17000 + (int)draw(48 * 1000);
   MPI_Request requests[CROWD];
   for (int other = 1; other < size; ++other) {
     if (rank != 0 && rank != other) continue;
@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
   unsigned char* buffers[AT_ONCE];
   for (int i = 0; i < AT_ONCE; ++i) buffers[i] = malloc(2 * LARGEST);
   for (int round = 0; round < ROUNDS; ++round) {
-    int bytes = 9000 + (int)draw(draw(3) ? 100 * 1000 : LARGEST - 9000);
+    int bytes = 17000 + (int)draw(draw(3) ? 100 * 1000 : LARGEST - 17000);
     unsigned pause = draw(2) ? 0 : draw(400);
     blocking(rank, size, buffers[0], bytes, round, pause);
     nonblocking(rank, size, buffers, bytes, round, pause);

@@ -32,7 +32,8 @@ struct RingHeader {
 static_assert(sizeof(RingHeader) == 40);
 
 inline constexpr std::uint64_t write_ahead_lines = 4;  // fetched for writing ahead of the next frame
-inline constexpr std::size_t ring_payload_max = 8192;  // larger payloads go by rendezvous, or in pieces
+inline constexpr std::size_t ring_payload_max = 16384;  // larger payloads go by rendezvous, or in pieces
+static_assert(2 * (ring_payload_max + 56) <= segment::ring_bytes - line_bytes, "a frame that does not fit before the ring's end must fit after it");
 inline constexpr std::uint64_t skip_mark = std::uint64_t{1}
                                            << 63;  // in a number: the next frame is at the ring's start
 
