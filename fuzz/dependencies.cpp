@@ -30,7 +30,7 @@ void take_list(Bytes input) {
   vp::Optimist optimist{Rank(3)};
   for (std::uint32_t term = 1; term < 4; ++term) optimist.cuts().add(Rank(5), Term(term), 100 * term);
   vp::IncomingDependencies from;
-  from.on_dependencies(0, list);
+  from.on_dependencies(0, hf::Incarnation{}, list);
   from.first_lost(optimist.cuts());
   optimist.on_seen(from, 0, events);
   optimist.look();

@@ -36,8 +36,9 @@ Not in the model: a library that competes with the program for cores, losses on 
 The paper: overhead below 10%; LU alone scales otherwise, since its events grow with the ranks: optimist 6% ahead of pessimist with 256. Here that is between a logger that takes 5 us for a frame and one that takes 10. MG with 256 has 27,648 events a
 step for one logger, 138 ms of its work in a step of 52: what the paper measured of MG came from fewer events, or from a logger that takes several at once.
 
-Without event loggers each node holds the next one's events, and what is stable is told from neighbour to neighbour, once a millisecond: with 128 nodes
-that takes long, and under `optimist` messages carry the more (last table). Few event loggers, which tell each other, are better then.
+Without event loggers nodes hold each other's events, and under `optimist` what is stable is told along these connections once a millisecond; until it is known
+everywhere messages carry it (last table). In a ring of 128 nodes that took so long that LU with every line from any source took 2.36 of none: they are a tree
+since (docs/decisions/0015).
 """
 
 

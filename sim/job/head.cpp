@@ -127,7 +127,8 @@ NodeId Head::choose_holder(NodeId node, const std::set<int>& not_these) const {
       if (copy.holder.value >= 0) ++candidates[static_cast<std::size_t>(copy.holder.value)].held;
     }
   }
-  return NodeId(core::event_logger::choose_holder(candidates, node.value, not_these));
+  const auto joined = world_.options().optimistic() ? core::event_logger::Joined::tree : core::event_logger::Joined::ring;
+  return NodeId(core::event_logger::choose_holder(candidates, node.value, not_these, joined));
 }
 
 std::set<int> Head::holders_of(NodeId node) const {

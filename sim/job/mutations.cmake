@@ -101,3 +101,8 @@ holdfast_sim_optimist(20000 SOURCES ${core}/event_logger/store.cpp MUTATIONS HOL
 holdfast_sim_optimist(2000 SOURCES ${core}/event_logger/store.cpp MUTATIONS ACCEPT_FENCED ${nodes} pause)
 holdfast_sim_optimist(20000 SOURCES ${here}/optimism.cpp MUTATIONS KEEP_NUMBERED_ORPHANS ARGS --workload mixed --faults 6 --kinds node,rollback)
 holdfast_sim_optimist(20000 SOURCES ${here}/sent_again.cpp MUTATIONS TAKEN_BACK_STAYS ${traffic})
+# A message of before its sender was rolled back is found to be an orphan when the next incarnation has sent it again already.
+set(many_nodes ARGS --log-level disk --ranks 40 --nodes 20 --spares 3 --steps 6 --faults 12 --first-seed)
+holdfast_sim_optimist(20 SOURCES ${here}/optimism.cpp MUTATIONS REFUSE_THE_NEWEST ${many_nodes} 1337)
+holdfast_sim_optimist(20 SOURCES ${here}/optimism.cpp MUTATIONS NOT_TAKEN_AGAIN ${many_nodes} 20565
+                      --workload traffic --kinds node,rollback,kill)

@@ -76,23 +76,29 @@ void Process::take_dependencies(Peer& from, const Frame& frame) {
     from.orphaned = frame.incarnation;
     return;
   }
-  from.incoming.on_dependencies(from.taken, list);
+  from.incoming.on_dependencies(from.taken, frame.incarnation, list);
 }
 
 // Messages of an orphan leave the queue, and count as not come.
 void Process::drop_orphans(Peer& from) {
 #ifndef HOLDFAST_MUTATE_KEEP_ORPHANS
-  const auto first = from.incoming.first_lost(optimist_.cuts());
-  if (!first) return;
+  const auto lost = from.incoming.first_lost(optimist_.cuts());
+  if (!lost) return;
+#ifdef HOLDFAST_MUTATE_REFUSE_THE_NEWEST
   from.orphaned = from.known.incarnation;
-  from.incoming.forget_from(*first);
+#else
+  from.orphaned = std::max(from.orphaned.value_or(lost->sender), lost->sender);
+#endif
+  if (from.fed > *from.orphaned) take_again(from);
+  const std::uint64_t first = lost->first;
+  from.incoming.forget_from(first);
   for (auto& [id, state] : contexts_) {
     auto& queue = state.matcher.unexpected();
     ContextPeer& arrivals = state.peers[from.rank];
     std::vector<Message*> gone;
     for (auto* m = queue.first(); m; m = queue.after(*m)) {
       Message& message = static_cast<Message&>(*m);
-      if (message.source == from.rank && message.number >= *first) gone.push_back(&message);
+      if (message.source == from.rank && message.number >= first) gone.push_back(&message);
     }
     for (Message* m : gone) {
       state.matcher.take(*m);
@@ -100,19 +106,31 @@ void Process::drop_orphans(Peer& from) {
       drop(from, arrivals, *m);
     }
     std::erase_if(arrivals.early, [&](auto& entry) {
-      if (entry.second->number < *first) return false;
+      if (entry.second->number < first) return false;
       drop(from, arrivals, *entry.second);
       return true;
     });
 #ifndef HOLDFAST_MUTATE_KEEP_NUMBERED_ORPHANS
     std::erase_if(arrivals.numbered_arrived, [&](auto& entry) {
-      if (entry.second->number < *first) return false;
+      if (entry.second->number < first) return false;
       arrivals.arrivals.forget(entry.first);
       drop(from, arrivals, *entry.second);
       return true;
     });
 #endif
   }
+#endif
+}
+
+// As the engine's.
+void Process::take_again(Peer& from) {
+#ifndef HOLDFAST_MUTATE_NOT_TAKEN_AGAIN
+  if (from.fed == from.known.incarnation) from.opening = std::max(from.opening, from.cursor);
+  from.fed = std::max(from.known.log_base, from.orphaned->next());
+  from.cursor = 0;
+  from.question = 0;
+  from.exhausted = false;
+  from.feeding = true;
 #endif
 }
 

@@ -348,6 +348,7 @@ class Process {
   void take_dependencies(Peer& from, const Frame& frame);
   void take_early(Peer& from);
   void drop_orphans(Peer& from);
+  void take_again(Peer& from);
   void drop(Peer& from, ContextPeer& arrivals, Message& message);
   void see(Message& message);
   void send_dependencies(Peer& to);

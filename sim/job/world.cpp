@@ -141,7 +141,9 @@ void World::on_output(Process& process, const Checker::Output& output) {
   if (!head_.lost(process.node().id())) checker_.on_output(process.self(), process.incarnation(), output);
 }
 
+// What a node that was declared lost finds of its ranks, which are elsewhere, nobody hears.
 void World::on_orphan(Node& node, Rank rank, const Process* process, std::uint64_t cut, std::size_t heard) {
+  if (head_.lost(node.id())) return;
   ++outcome_.rollbacks;
   checker_.on_rolled_back(rank, process ? &process->life() : nullptr, cut, heard);
   if (rollbacks_to_strike_ == 0) return;

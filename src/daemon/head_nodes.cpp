@@ -364,7 +364,8 @@ int Head::choose_holder(int agent, const std::set<int>& not_these) const {
       if (copy.holder >= 0) ++agents[static_cast<std::size_t>(copy.holder)].held;
     }
   }
-  return core::event_logger::choose_holder(agents, agent, not_these);
+  const auto joined = job_.is_optimist() ? core::event_logger::Joined::tree : core::event_logger::Joined::ring;
+  return core::event_logger::choose_holder(agents, agent, not_these, joined);
 }
 
 std::set<int> Head::holders_of(int agent) const {

@@ -409,11 +409,12 @@ class EngineImpl {
   bool may_acknowledge(Peer& to, const FrameHeader& header);
   void acknowledge_stable();
   void see(Peer& from, std::uint64_t number);
-  bool take_dependencies(Peer& from, Bytes payload);
-  void refuse(Peer& from);
+  bool take_dependencies(Peer& from, Incarnation sender, Bytes payload);
+  void refuse(Peer& from, Incarnation sender);
+  void take_again(Peer& from);
   void look_at_cuts();
   void look_whether_orphan();
-  void take_out(Peer& from, std::uint64_t first);
+  void take_out(Peer& from, std::uint64_t first, Incarnation sender);
   void take_out(Peer& from, std::uint64_t first, ContextState& state);
   [[noreturn]] void end_as_orphan();
 

@@ -46,7 +46,7 @@ bool EngineImpl::take_logged_dependencies(Peer& from, PeerLog& log, const segmen
   std::vector<std::byte> list(std::min(record.header.length, wire::dependencies_bytes_max));
   const bool whole = optimist_ && record.header.length == list.size() && log.reader(job.self.value).copy(record, 0, list);
   if (!whole) abort(1, "a damaged record in the log of a peer");
-  return take_dependencies(from, list);
+  return take_dependencies(from, from.in.fed, list);
 }
 
 // What this rank needs of a peer is not to be read.

@@ -212,27 +212,39 @@ void EngineImpl::see(Peer& from, std::uint64_t number) {
 }
 
 // False: it is not taken, nor what follows it. Its sender depends on what is lost, or on what the board does not tell of yet.
-bool EngineImpl::take_dependencies(Peer& from, Bytes payload) {
+bool EngineImpl::take_dependencies(Peer& from, Incarnation sender, Bytes payload) {
   std::vector<Dependency> list;
   if (!core::vprotocol::decode_dependencies(payload, job.rank_count, list)) abort(1, "a peer depends on what there is not; its log was overwritten");
   for (const Dependency& d : list) {
     const Cuts::Verdict verdict = optimist_->cuts().verdict(d);
-    if (verdict == Cuts::Verdict::lost) return refuse(from), false;
+    if (verdict == Cuts::Verdict::lost) return refuse(from, sender), false;
     if (verdict == Cuts::Verdict::unknown) return from.in.feeding = from.in.behind = true, false;
   }
-  from.in.depends.on_dependencies(from.in.taken, list);
+  from.in.depends.on_dependencies(from.in.taken, sender, list);
   return true;
 }
 
 // Nothing more is taken of this incarnation of the peer, by whatever way it comes: the next one sends again what it sent.
-void EngineImpl::refuse(Peer& from) {
+void EngineImpl::refuse(Peer& from, Incarnation sender) {
   Incoming& in = from.in;
-  in.refused_below = from.incarnation.value + 1;
+  in.refused_below = std::max(in.refused_below, sender.value + 1);
   in.feeding = true;
-  in.waiting.clear();
   in.reader.reset();
   in.depends.forget_from(in.taken);  // of messages that have not come
   cancel_question(from);
+  if (in.is_refused()) in.waiting.clear();
+  else take_again(from);
+}
+
+// The newer incarnation is here, and may have sent it again already, when it was dropped as known: all that it has sent is taken from its log once
+// more. What its channel brings goes on behind that.
+void EngineImpl::take_again(Peer& from) {
+  Incoming& in = from.in;
+  if (in.fed == from.incarnation) in.opening = std::max(in.opening, in.cursor);
+  in.fed = std::max(from.log_base, Incarnation{in.refused_below});
+  in.cursor = 0;
+  in.ask_again_at = 0;
+  in.exhausted = in.behind = false;
 }
 
 // ---- cuts
@@ -244,7 +256,7 @@ void EngineImpl::look_at_cuts() {
   cuts_seen_ = total;
   load_cuts(optimist_->cuts());
   for (auto& p : peers) {
-    if (auto first = p->in.depends.first_lost(optimist_->cuts())) take_out(*p, *first);
+    if (auto lost = p->in.depends.first_lost(optimist_->cuts())) take_out(*p, lost->first, lost->sender);
   }
   if (!optimist_->look()) end_as_orphan();
 }
@@ -259,8 +271,8 @@ void EngineImpl::look_whether_orphan() {
 }
 
 // Messages of the peer from this one on, which nobody has seen, are as if they had never come.
-void EngineImpl::take_out(Peer& from, std::uint64_t first) {
-  refuse(from);
+void EngineImpl::take_out(Peer& from, std::uint64_t first, Incarnation sender) {
+  refuse(from, sender);
   from.in.depends.forget_from(first);
   contexts.each([&](Context, ContextState& state) { take_out(from, first, state); });
 }

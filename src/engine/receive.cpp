@@ -116,7 +116,7 @@ void EngineImpl::on_logged_frame(Peer& from, const FrameHeader& header, Bytes pa
     return;
   }
 #endif
-  if (header.kind == FrameKind::dependencies && !take_dependencies(from, payload)) return;
+  if (header.kind == FrameKind::dependencies && !take_dependencies(from, Incarnation{header.incarnation}, payload)) return;
   from.in.cursor = header.position + segment::padded(sizeof(FrameHeader) + wire::payload_in_log(header));
   if (header.kind == FrameKind::dependencies) return;
   if (header.kind == FrameKind::matched) return on_matched(from, header);

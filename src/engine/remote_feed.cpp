@@ -113,7 +113,7 @@ bool EngineImpl::take_remote_record(Peer& from, const RemoteRecord& record) {
   if (header.source != from.rank.value || header.position < from.in.cursor) return true;
   const bool depends = header.kind == FrameKind::dependencies;
   if (depends && (!optimist_ || record.omitted)) abort(1, "the log of a peer on another node does not say what its messages depend on");
-  if (depends && !take_dependencies(from, record.payload)) return false;
+  if (depends && !take_dependencies(from, from.in.fed, record.payload)) return false;
   from.in.cursor = header.position + segment::padded(sizeof(FrameHeader) + wire::payload_in_log(header));
   if (depends) return true;
   if (header.kind == FrameKind::matched) return on_matched(from, header), true;

@@ -62,6 +62,11 @@ class NodeLoss(OrdersJob):
         self.run_orders(7, 7, 1, "pause:node=0,at=150ms,for=2s", "kill:rank=6,at=200ms", rounds=300, microseconds=10000, options=deep)
         self.assertIn("node 0 is lost: nothing was heard", self.err)
 
+    def test_many_nodes(self):
+        # From 16 agents on who holds the events of whom is a tree: 1 those of 3, 4 and 0; 0 those of 1 and 2.
+        self.run_orders(18, 18, 2, "node:3,at=400ms", "node:0,at=1s", rounds=60, microseconds=10000, options=("--protocol", "optimist"))
+        self.assertEqual(self.err.count("is lost"), 2, self.err)
+
     def test_one_node_after_the_other_and_the_spare(self):
         self.run_orders(4, 2, 3, "node:1,at=100ms", "node:2,at=400ms", "node:0,at=700ms", rounds=400)
         self.assertEqual(self.err.count("is lost"), 3)

@@ -24,9 +24,26 @@ int least(std::span<const HolderCandidate> agents, int agent, May may, Weight we
   return best;
 }
 
+// The nearest that can be of those on the way to the root of a binary tree, else the first that can be. -1: none, as for the root.
+template <class May>
+int above(std::span<const HolderCandidate> agents, int agent, May may) {
+  auto can_be = [&](int other) {
+    const HolderCandidate& candidate = agents[static_cast<std::size_t>(other)];
+    return candidate.usable && may(other, candidate) && candidate.machine != agents[static_cast<std::size_t>(agent)].machine;
+  };
+  for (int other = agent; other > 0;) {
+    other = (other - 1) / 2;
+    if (can_be(other)) return other;
+  }
+  for (int other = 0; other < agent; ++other) {
+    if (can_be(other)) return other;
+  }
+  return -1;
+}
+
 }  // namespace
 
-int choose_holder(std::span<const HolderCandidate> agents, int agent, const std::set<int>& not_these) {
+int choose_holder(std::span<const HolderCandidate> agents, int agent, const std::set<int>& not_these, Joined joined) {
   auto wanted = [&](int other) {
 #ifdef HOLDFAST_MUTATE_FULL_AGAIN
     return other != (not_these.empty() ? -1 : *not_these.rbegin());
@@ -48,7 +65,9 @@ int choose_holder(std::span<const HolderCandidate> agents, int agent, const std:
   };
   const int logger = least(agents, agent, [&](int other, const HolderCandidate& c) { return c.event_logger && wanted(other); }, held);
   if (logger >= 0) return logger;
-  return least(agents, agent, [&](int other, const HolderCandidate& c) { return !c.event_logger && wanted(other); }, no_weight);
+  auto is_node = [&](int other, const HolderCandidate& c) { return !c.event_logger && wanted(other); };
+  const int in_tree = joined == Joined::tree && agents.size() >= tree_from ? above(agents, agent, is_node) : -1;
+  return in_tree >= 0 ? in_tree : least(agents, agent, is_node, no_weight);
 }
 
 }  // namespace hf::core::event_logger

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <queue>
+#include <random>
 #include <vector>
+
+#include "base/test_seed.hpp"
 
 namespace hf::core::event_logger {
 namespace {
@@ -17,10 +20,10 @@ std::vector<HolderCandidate> agents(int nodes, int loggers) {
 }
 
 // As the head does it: one agent after the other, each with `ranks`.
-std::vector<int> shard(std::vector<HolderCandidate>& all, const std::vector<int>& ranks) {
+std::vector<int> shard(std::vector<HolderCandidate>& all, const std::vector<int>& ranks, Joined joined = Joined::ring) {
   std::vector<int> holders;
   for (std::size_t agent = 0; agent < all.size(); ++agent) {
-    const int holder = choose_holder(all, static_cast<int>(agent), {});
+    const int holder = choose_holder(all, static_cast<int>(agent), {}, joined);
     holders.push_back(holder);
     if (holder >= 0 && agent < ranks.size()) all[static_cast<std::size_t>(holder)].held += static_cast<std::uint64_t>(ranks[agent]);
   }
@@ -141,6 +144,61 @@ TEST(Sharding, JoinsAllThatLive) {
         EXPECT_TRUE(reached.contains(i) || !lives) << "node " << i << ", lost " << lost << ", full " << full;
       }
     }
+  }
+}
+
+// How far it is from agent 0 to those that it reaches, along who holds for whom, either way; -1: not at all.
+std::vector<int> distances(const std::vector<HolderCandidate>& all, int from) {
+  std::vector<std::vector<int>> joined(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const int holder = all[i].usable ? choose_holder(all, static_cast<int>(i), {}, Joined::tree) : -1;
+    if (holder < 0) continue;
+    joined[i].push_back(holder);
+    joined[static_cast<std::size_t>(holder)].push_back(static_cast<int>(i));
+  }
+  std::vector<int> found(all.size(), -1);
+  std::queue<int> next;
+  found[static_cast<std::size_t>(from)] = 0;
+  for (next.push(from); !next.empty(); next.pop()) {
+    for (int other : joined[static_cast<std::size_t>(next.front())]) {
+      if (found[static_cast<std::size_t>(other)] >= 0) continue;
+      found[static_cast<std::size_t>(other)] = found[static_cast<std::size_t>(next.front())] + 1;
+      next.push(other);
+    }
+  }
+  return found;
+}
+
+TEST(Sharding, ManyNodesAreATree) {
+  auto all = agents(1000, 0);
+  EXPECT_LE(std::ranges::max(distances(all, 0)), 9);
+  shard(all, std::vector<int>(1000, 1), Joined::tree);
+  EXPECT_LE(most_held(all), 3u);  // the one that holds those of the root has two more
+  auto few = agents(15, 0);
+  EXPECT_EQ(choose_holder(few, 14, {}, Joined::tree), 0);
+  EXPECT_EQ(choose_holder(few, 6, {}, Joined::tree), 7);
+  EXPECT_EQ(choose_holder(all, 14, {}), 15);
+}
+
+TEST(Sharding, ManyNodesOnAnotherMachine) {
+  auto all = agents(32, 0);
+  for (int i = 0; i < 32; ++i) all[static_cast<std::size_t>(i)].machine = i / 16;
+  EXPECT_EQ(choose_holder(all, 31, {}, Joined::tree), 15);
+  EXPECT_EQ(choose_holder(all, 20, {}, Joined::tree), 9);
+  EXPECT_EQ(choose_holder(all, 12, {}, Joined::tree), 16);  // nobody above it is on another one
+  EXPECT_EQ(choose_holder(all, 20, {9}, Joined::tree), 4);
+}
+
+TEST(Sharding, ManyNodesStayJoined) {
+  std::mt19937 random(static_cast<std::mt19937::result_type>(test_seed()));
+  for (int run = 0; run < 300; ++run) {
+    auto all = agents(16 + static_cast<int>(random() % 200), 0);
+    const unsigned lost_in_ten = random() % 10;
+    for (auto& one : all) one.usable = random() % 10 >= lost_in_ten;
+    const auto first = std::ranges::find(all, true, &HolderCandidate::usable);
+    if (first == all.end()) continue;
+    const auto found = distances(all, static_cast<int>(first - all.begin()));
+    for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(found[i] >= 0, all[i].usable) << "agent " << i << ", seed " << test_seed();
   }
 }
 

@@ -64,7 +64,7 @@ std::vector<EventKind> kinds(const Joined& rank) {
 TEST(Optimist, WhatAMessageDependsOnIsRecordedBeforeItsMatch) {
   Joined rank(1);
   IncomingDependencies from;
-  from.on_dependencies(0, List{dependency(0, 0, 16)});
+  from.on_dependencies(0, Incarnation{}, List{dependency(0, 0, 16)});
   EXPECT_TRUE(from.has_for(0));
   EXPECT_TRUE(rank.optimist.vector().empty()) << "it has arrived, and nobody has looked at it";
   EXPECT_TRUE(rank.optimist.on_seen(from, 0, rank.events));
@@ -77,12 +77,12 @@ TEST(Optimist, WhatAMessageDependsOnIsRecordedBeforeItsMatch) {
 TEST(Optimist, RecordsAreNoEventsOfTheRank) {
   Joined rank(1);
   IncomingDependencies from;
-  from.on_dependencies(0, List{dependency(0, 0, 16)});
+  from.on_dependencies(0, Incarnation{}, List{dependency(0, 0, 16)});
   rank.optimist.on_seen(from, 0, rank.events);
   rank.store();
   EXPECT_EQ(rank.optimist.vector().entries(), (List{dependency(0, 0, 16)}));
   rank.match(0);
-  from.on_dependencies(1, List{dependency(0, 0, 48)});
+  from.on_dependencies(1, Incarnation{}, List{dependency(0, 0, 48)});
   rank.optimist.on_seen(from, 1, rank.events);
   rank.store();
   EXPECT_EQ(rank.optimist.vector().entries(), (List{dependency(0, 0, 48), dependency(1, 0, 32)})) << "not 48, where the record ends";
@@ -91,9 +91,9 @@ TEST(Optimist, RecordsAreNoEventsOfTheRank) {
 TEST(Optimist, EarlierMessagesOfThePeerAreMergedToo) {
   Joined rank(1);
   IncomingDependencies from;
-  from.on_dependencies(0, List{dependency(0, 0, 16)});
-  from.on_dependencies(2, List{dependency(0, 0, 32), dependency(3, 0, 16)});
-  from.on_dependencies(3, List{dependency(3, 0, 64)});
+  from.on_dependencies(0, Incarnation{}, List{dependency(0, 0, 16)});
+  from.on_dependencies(2, Incarnation{}, List{dependency(0, 0, 32), dependency(3, 0, 16)});
+  from.on_dependencies(3, Incarnation{}, List{dependency(3, 0, 64)});
   rank.optimist.on_seen(from, 2, rank.events);
   EXPECT_EQ(rank.optimist.vector().entries(), (List{dependency(0, 0, 32), dependency(3, 0, 16)}));
   EXPECT_FALSE(from.has_for(2));
@@ -103,7 +103,7 @@ TEST(Optimist, EarlierMessagesOfThePeerAreMergedToo) {
 TEST(Optimist, StableEntriesAreNeitherMergedNorRecorded) {
   Joined rank(1);
   IncomingDependencies from;
-  from.on_dependencies(0, List{dependency(0, 0, 16), dependency(2, 0, 16)});
+  from.on_dependencies(0, Incarnation{}, List{dependency(0, 0, 16), dependency(2, 0, 16)});
   rank.optimist.stable().raise(dependency(0, 0, 16));
   rank.optimist.on_seen(from, 0, rank.events);
   rank.store();
@@ -114,7 +114,7 @@ TEST(Optimist, StableEntriesAreNeitherMergedNorRecorded) {
 TEST(Optimist, TheStreamSaysItAgainAfterARestart) {
   Joined before(1);
   IncomingDependencies from;
-  from.on_dependencies(0, List{dependency(0, 0, 16)});
+  from.on_dependencies(0, Incarnation{}, List{dependency(0, 0, 16)});
   before.optimist.on_seen(from, 0, before.events);
   before.match(0);
   Joined rank(1);
@@ -124,7 +124,7 @@ TEST(Optimist, TheStreamSaysItAgainAfterARestart) {
   EXPECT_TRUE(rank.events.replaying());
   // The same message, with more: its sender has said all that it depends on.
   IncomingDependencies again;
-  again.on_dependencies(0, List{dependency(0, 0, 16), dependency(2, 0, 16)});
+  again.on_dependencies(0, Incarnation{}, List{dependency(0, 0, 16), dependency(2, 0, 16)});
   rank.optimist.on_seen(again, 0, rank.events);
   rank.match(0);
   EXPECT_EQ(kinds(rank), (std::vector{EventKind::dependency, EventKind::match, EventKind::dependency}));
@@ -134,7 +134,7 @@ TEST(Optimist, TheStreamSaysItAgainAfterARestart) {
 TEST(Optimist, AnOrphanGoesNoFurther) {
   Joined rank(1);
   IncomingDependencies from;
-  from.on_dependencies(0, List{dependency(0, 0, 16)});
+  from.on_dependencies(0, Incarnation{}, List{dependency(0, 0, 16)});
   rank.optimist.on_seen(from, 0, rank.events);
   rank.store();
   EXPECT_FALSE(rank.optimist.offer(7));
@@ -155,7 +155,7 @@ TEST(Optimist, WhatLeavesTheJobWaits) {
   rank.match(0);
   EXPECT_FALSE(rank.optimist.offer(2));
   IncomingDependencies from;
-  from.on_dependencies(0, List{dependency(0, 0, 16)});
+  from.on_dependencies(0, Incarnation{}, List{dependency(0, 0, 16)});
   rank.optimist.on_seen(from, 0, rank.events);
   rank.store();
   EXPECT_FALSE(rank.optimist.offer(3));
@@ -175,17 +175,19 @@ TEST(Optimist, WhatLeavesTheJobWaits) {
 TEST(Optimist, OrphanedMessages) {
   IncomingDependencies from;
   CutTable cuts;
-  from.on_dependencies(3, List{dependency(0, 0, 16)});
-  from.on_dependencies(5, List{dependency(0, 0, 48), dependency(2, 0, 16)});
-  from.on_dependencies(6, List{dependency(2, 0, 32)});
+  from.on_dependencies(3, Incarnation{}, List{dependency(0, 0, 16)});
+  from.on_dependencies(5, Incarnation{}, List{dependency(0, 0, 48), dependency(2, 0, 16)});
+  from.on_dependencies(6, Incarnation{}, List{dependency(2, 0, 32)});
   EXPECT_EQ(from.first_lost(cuts), std::nullopt);
   cuts.add(Rank(0), Term(1), 32);
-  EXPECT_EQ(from.first_lost(cuts), 5u);
+  EXPECT_EQ(from.first_lost(cuts), (IncomingDependencies::Lost{5, Incarnation{}}));
   from.forget_from(5);
   EXPECT_EQ(from.first_lost(cuts), std::nullopt);
   EXPECT_TRUE(from.has_for(3));
+  from.on_dependencies(7, Incarnation{2}, List{dependency(0, 0, 32)});   // lost too, and sent by a newer one
+  from.on_dependencies(9, Incarnation{3}, List{dependency(2, 0, 64)});   // newer still, and good
   cuts.add(Rank(0), Term(2), 0);
-  EXPECT_EQ(from.first_lost(cuts), 3u);
+  EXPECT_EQ(from.first_lost(cuts), (IncomingDependencies::Lost{3, Incarnation{2}}));
   from.clear();
   EXPECT_TRUE(from.empty());
 }
