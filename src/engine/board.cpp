@@ -59,6 +59,7 @@ void EngineImpl::on_place(Peer& p, const wire::BoardEntry& entry, Incarnation ne
   if (p.in.fed >= base) return;
   p.in.fed = base;
   p.in.cursor = 0;
+  ++p.in.begun_again;
   p.in.ask_again_at = 0;
   p.in.exhausted = p.in.behind = false;
   p.in.feeding = true;

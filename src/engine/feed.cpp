@@ -74,6 +74,7 @@ bool EngineImpl::feed_incarnation(Peer& from) {
     in.reader->seek(StreamPosition{in.cursor});
   }
   segment::Record record;
+  const std::uint32_t begun = in.begun_again;
   for (unsigned taken = 0; in.reader; ++taken) {
     in.feeds_more = taken == records_at_once && !in.reader->at_end();
     if (in.feeds_more) return false;
@@ -86,7 +87,7 @@ bool EngineImpl::feed_incarnation(Peer& from) {
     if (record.header.kind == FrameKind::dependencies) continue;
     if (record.header.kind == FrameKind::matched) on_matched(from, record.header);
     else accept(from, record.header, {}, &record, log);
-    if (in.is_refused()) return false;  // a cut was seen meanwhile
+    if (in.is_refused() || in.begun_again != begun) return false;  // a cut was seen meanwhile
   }
   if (in.reader && in.reader->damaged()) end_for_log(from, in.reader->dropped(in.cursor));
   if (is_final) {

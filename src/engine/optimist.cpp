@@ -245,6 +245,7 @@ void EngineImpl::take_again(Peer& from) {
   in.cursor = 0;
   in.ask_again_at = 0;
   in.exhausted = in.behind = false;
+  ++in.begun_again;
 }
 
 // ---- cuts

@@ -115,6 +115,7 @@ struct Incoming {
   std::uint64_t taken = 0;
   std::uint32_t refused_below = 0;            // nothing is taken of incarnations below: it depends on what is lost
   bool is_refused() const { return fed.value < refused_below; }
+  std::uint32_t begun_again = 0;              // how often its logs were begun from the start
   std::uint64_t awaiting_log = 0;             // messages in `unlogged` whose sender had not finished logging them when they were wanted
 };
 

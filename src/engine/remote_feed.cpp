@@ -86,8 +86,11 @@ void EngineImpl::on_records(Peer& from, const RemoteAnswer& answer) {
   }
   if (answer.damaged) end_for_log(from, answer.dropped);
   taking_from_log_ = true;
-  const bool all = std::ranges::all_of(answer.run, [&](const RemoteRecord& record) { return take_remote_record(from, record); });
+  const std::uint32_t begun = in.begun_again;
+  auto take = [&](const RemoteRecord& record) { return take_remote_record(from, record) && in.begun_again == begun; };
+  const bool all = std::ranges::all_of(answer.run, take);
   taking_from_log_ = false;
+  if (in.begun_again != begun) return;  // a cut was seen meanwhile
   if (!all) {
     in.ask_again_at = now_ns() + absent_pause_ns;
     return;
