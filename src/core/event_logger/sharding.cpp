@@ -24,13 +24,19 @@ int least(std::span<const HolderCandidate> agents, int agent, May may, Weight we
   return best;
 }
 
-// The nearest that can be of those on the way to the root of a binary tree, else the first that can be. -1: none, as for the root.
+// The nearest that can be of those on the way to the root of a binary tree, else the first that can be; on another machine, if anybody is. -1: none, as
+// for the root.
 template <class May>
 int above(std::span<const HolderCandidate> agents, int agent, May may) {
+  const int machine = agents[static_cast<std::size_t>(agent)].machine;
+  bool apart = false;
   auto can_be = [&](int other) {
     const HolderCandidate& candidate = agents[static_cast<std::size_t>(other)];
-    return candidate.usable && may(other, candidate) && candidate.machine != agents[static_cast<std::size_t>(agent)].machine;
+    return candidate.usable && may(other, candidate) && !(apart && candidate.machine == machine);
   };
+  for (int other = 0; other < static_cast<int>(agents.size()) && !apart; ++other) {
+    apart = agents[static_cast<std::size_t>(other)].machine != machine && can_be(other);
+  }
   for (int other = agent; other > 0;) {
     other = (other - 1) / 2;
     if (can_be(other)) return other;

@@ -187,6 +187,8 @@ TEST(Sharding, ManyNodesOnAnotherMachine) {
   EXPECT_EQ(choose_holder(all, 20, {}, Joined::tree), 9);
   EXPECT_EQ(choose_holder(all, 12, {}, Joined::tree), 16);  // nobody above it is on another one
   EXPECT_EQ(choose_holder(all, 20, {9}, Joined::tree), 4);
+  for (auto& one : all) one.machine = 0;
+  EXPECT_EQ(choose_holder(all, 20, {}, Joined::tree), 9);  // there is no other one
 }
 
 TEST(Sharding, ManyNodesStayJoined) {
