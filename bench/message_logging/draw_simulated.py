@@ -8,14 +8,13 @@ sys.path.insert(1, str(Path(__file__).resolve().parent.parent))
 
 import plots  # noqa: E402
 import simulated  # noqa: E402
-
-COLOURS = {"pessimist": "tab:green", "optimist": "tab:orange"}
+from draw import COLOURS  # noqa: E402
 
 
 def ratios(axes, rows):
     found = simulated.by_ranks(rows)
-    for protocol, colour in COLOURS.items():
-        axes.plot(list(found), [float(of[protocol]["ratio"]) for of in found.values()], "o-", color=colour, label=protocol, markersize=4)
+    for protocol in simulated.PROTOCOLS:
+        axes.plot(list(found), [float(of[protocol]["ratio"]) for of in found.values()], "o-", color=COLOURS[protocol], label=protocol, markersize=4)
     axes.set_xscale("log", base=2)
     axes.set_xticks(list(found), map(str, found))
     axes.axhline(1.0, color="black", linewidth=0.5)

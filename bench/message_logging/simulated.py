@@ -17,9 +17,10 @@ sys.path.insert(1, str(Path(__file__).resolve().parent.parent))
 import commands  # noqa: E402
 import drawing  # noqa: E402
 import machine  # noqa: E402
+from measured import KERNELS  # noqa: E402
+from page import markdown  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
-KERNELS = ("bt", "cg", "ft", "lu", "mg", "sp")
 LIMIT_S = 600
 RANKS = {"bt": "16,64,256,1024", "sp": "16,64,256,1024", "cg": "16,64,256,1024", "ft": "16,64,256", "lu": "16,64,256,1024", "mg": "16,64,256"}
 PROTOCOLS = ("pessimist", "optimist")
@@ -91,23 +92,18 @@ def cells(found):
 COLUMNS = ("none, s", *PROTOCOLS, "events", "bytes of dependencies a message")
 
 
-def markdown(rows):
-    rule = ["---", *["---:"] * (len(rows[0]) - 1)]
-    return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in (rows[0], rule, *rows[1:]))
-
-
 def scaling_rows(entry):
-    return [["kernel", "ranks", *COLUMNS], *([kernel.upper(), ranks, *cells(found)] for kernel, rows in entry["scaling"].items()
+    return [["kernel", "ranks", *COLUMNS], *([kernel.upper(), str(ranks), *cells(found)] for kernel, rows in entry["scaling"].items()
                                              for ranks, found in by_ranks(rows).items())]
 
 
 def logger_rows(entry):
-    return [["event loggers", "us a frame", *COLUMNS], *([one["loggers"] or "- (nodes hold each other's)", one["us"], *cells(found)]
+    return [["event loggers", "us a frame", *COLUMNS], *([str(one["loggers"] or "- (nodes hold each other's)"), str(one["us"]), *cells(found)]
                                                          for one in entry["loggers"] for found in by_ranks(one["rows"]).values())]
 
 
 def line_rows(entry):
-    return [["ranks", *COLUMNS], *([ranks, *cells(found)] for ranks, found in by_ranks(entry["lines"]).items())]
+    return [["ranks", *COLUMNS], *([str(ranks), *cells(found)] for ranks, found in by_ranks(entry["lines"]).items())]
 
 
 def tables(entry):
