@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/vprotocol/events.hpp"
+#include "recorder/owner.hpp"
 
 namespace hf::recorder {
 
@@ -52,10 +53,6 @@ inline constexpr std::uint32_t look_shift = 8, looks_max = (1u << 24) - 1;
 
 class Recording {
  public:
-  struct Owner {
-    void (*append)(const void* event, std::size_t bytes);  // it is stored when this returns
-    void (*diverged)(const char* what);                    // the calls differ from those of the run before; does not return
-  };
   explicit constexpr Recording(Owner owner) : owner_(owner) {}
 
   // The events of the predecessors, those of files first; kept by the caller. `clock_reads`: what they are known to have made.

@@ -8,16 +8,10 @@
 #include <stdexcept>
 #include <vector>
 
+#include "recorder/test_owner.hpp"
+
 namespace hf::recorder {
 namespace {
-
-std::vector<std::byte> written;
-
-void append(const void* event, std::size_t bytes) {
-  const auto* from = static_cast<const std::byte*>(event);
-  written.insert(written.end(), from, from + bytes);
-}
-void diverged(const char* what) { throw std::runtime_error(what); }
 
 // What the incarnations of a rank leave: their events, and how many clock reads they are known to have made.
 struct Past {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/vprotocol/events.hpp"
+#include "recorder/owner.hpp"
 
 namespace hf::recorder {
 
@@ -38,10 +39,6 @@ inline constexpr ThreadNumber thread_max = 0xfffd;
 
 class ThreadOrder {
  public:
-  struct Owner {
-    void (*append)(const void* event, std::size_t bytes);  // it is stored when this returns
-    void (*diverged)(const char* what);                    // threads do something else than in the run before; does not return
-  };
   explicit constexpr ThreadOrder(Owner owner) : owner_(owner) {}
 
   // The events of the predecessors; kept by the caller. `last`: the largest word() that one of them is known to have had.
