@@ -116,8 +116,8 @@ class Netns(Case):
 
     def test_a_host_that_comes_back(self):
         """It was declared lost meanwhile: it is refused, and its ranks end while the job goes on."""
-        quiet = self.quiet(6000)
-        job, marker = self.run_with([(0.3, "n2", "down"), (1.6, "n2", "up")], "--spares", 1, steps=6000)
+        quiet = self.quiet(15000)
+        job, marker = self.run_with([(0.3, "n2", "down"), (1.6, "n2", "up")], "--spares", 1, steps=15000)
         self.wait_until(lambda: self.ranks(marker) == 6 or job.poll() is not None, "the cut off ranks' end", seconds=20)
         self.assertIsNone(job.poll(), "the job was too short for this to be a test")
         self.finish(job, quiet)

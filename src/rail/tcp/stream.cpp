@@ -34,6 +34,16 @@ void no_delay(int fd) {
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 }
 
+// Inside a machine there is no network to be gentle with: reno, which every kernel has. BBR, where it is the system's, takes the rate of bursts
+// for that of the network, and keeps to it (docs/tcp.md). Elsewhere the system's choice stands.
+void choose_congestion_control(int fd, std::uint32_t peer) {
+  sockaddr_in own{};
+  socklen_t size = sizeof(own);
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) != 0) return;
+  if (own.sin_addr.s_addr != peer && ntohl(own.sin_addr.s_addr) >> 24 != IN_LOOPBACKNET) return;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);  // refused: the system's choice stands here too
+}
+
 constexpr std::size_t borrow_bytes_min = 8 << 10;  // less than this is copied
 
 bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
@@ -70,6 +80,7 @@ int dial(Endpoint to) {
     errno = error;
     return -1;
   }
+  choose_congestion_control(fd, to.address);  // its own address is known from here on
   return fd;
 }
 
@@ -93,6 +104,7 @@ int accept_from(int listener, Endpoint& from) {
   int fd = ::accept4(listener, reinterpret_cast<sockaddr*>(&a), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (fd < 0) return -1;
   no_delay(fd);
+  choose_congestion_control(fd, a.sin_addr.s_addr);
   from = {a.sin_addr.s_addr, ntohs(a.sin_port)};
   return fd;
 }

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -192,6 +193,29 @@ TEST(TcpRail, OpensAndCarriesFrames) {
     EXPECT_EQ(a.seen[i + 1].payload, sent[i]);
   }
   ASSERT_TRUE(until([&] { return a.rail->unconfirmed_bytes(Rank{1}) == 0; }, {&a, &b}));
+}
+
+std::string congestion_control(int fd) {
+  char name[16] = "";
+  socklen_t size = sizeof name;
+  EXPECT_EQ(::getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &size), 0);
+  return name;
+}
+
+TEST(TcpStream, InsideAMachineNothingIsPaced) {
+  std::uint16_t port = 0;
+  const Result<int> listener = listen_on(loopback, port);
+  ASSERT_TRUE(listener.has_value());
+  const int dialled = dial({loopback, port});
+  ASSERT_GE(dialled, 0);
+  Endpoint from;
+  int accepted = -1;
+  while (accepted < 0 || connect_error(dialled, {loopback, port}) == EINPROGRESS) {
+    if (accepted < 0) accepted = accept_from(*listener, from);
+  }
+  EXPECT_EQ(congestion_control(dialled), "reno");
+  EXPECT_EQ(congestion_control(accepted), "reno");
+  for (int fd : {dialled, accepted, *listener}) ::close(fd);
 }
 
 // With a frame before it, of which nothing is sent without it; where it stays queued and where it is sent from where it lasts.
