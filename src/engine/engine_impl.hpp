@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock_pace.hpp"
 #include "core/vprotocol/optimist.hpp"
 #include "engine/agent_link.hpp"
 #include "engine/contexts.hpp"
@@ -517,6 +518,8 @@ class EngineImpl {
   void (*tell_several_)(void*) = nullptr;  // of order_threads
   void* tell_several_self_ = nullptr;
   bool libc_events_wait_ = false;  // level `node`: the holder is to have them before the next gated frame leaves
+  void keep_pace();
+  ClockPace pace_;           // of MPI_Wtime
   double wtime_offset_ = 0;  // MPI_Wtime less the monotonic clock; 0: not called yet
   std::uint64_t asked_ = 0;        // events of the gate when the agent was last told of some
   bool wants_stable_ = false;      // something waits for the gate

@@ -63,6 +63,7 @@ void EngineImpl::end_test(std::span<const std::int32_t> completed) {
 
 // Seconds since about the beginning of the job, by a clock that a rank finds on another node too and that does not jump meanwhile.
 double EngineImpl::wtime() {
+  if (job.logging && !protocol.replaying()) keep_pace();
   const double monotonic = seconds_of(CLOCK_MONOTONIC);
   if (wtime_offset_ == 0) {
     const double epoch = agent ? 1e-9 * static_cast<double>(agent->welcome().job_started_ns) : seconds_of(CLOCK_REALTIME);
@@ -74,6 +75,13 @@ double EngineImpl::wtime() {
   persist_events();
   after_call();
   return t;
+}
+
+// Each value is an event.
+void EngineImpl::keep_pace() {
+  std::int64_t now = now_ns();
+  for (const std::int64_t earliest = pace_.earliest(now, calls.number); now < earliest;) now = now_ns();
+  pace_.was_read(now);
 }
 
 std::vector<std::byte> EngineImpl::logged_events() {
