@@ -135,7 +135,6 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   bool optimist() const { return job_.is_optimist(); }
   void on_events_cut(Bytes payload);
   void go_on_with_adoption(const EventsCut& cut);
-  std::optional<std::vector<std::byte>> events_of(const LocalRank& rank, std::uint64_t position);
   void look_at_streams();
   bool follow_stream(LocalRank& rank, std::uint64_t at_least);
   bool look_at(LocalRank& rank);

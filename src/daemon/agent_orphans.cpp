@@ -43,14 +43,6 @@ void Agent::go_on_with_adoption(const EventsCut& cut) {
   adopt(std::exchange(found_, {}), {});
 }
 
-// The rank's event stream over all its incarnations. Nothing: it is damaged.
-std::optional<std::vector<std::byte>> Agent::events_of(const LocalRank& rank, std::uint64_t position) {
-  const std::uint64_t end = segments_->event_extent(rank.rank).end;
-  std::vector<std::byte> events(end - std::min(position, end));
-  if (segments_->read_events(rank.rank, position, events)) return events;
-  return std::nullopt;
-}
-
 void Agent::look_at_streams() {
   for (auto& rank : ranks_) look_at(*rank);
 }
@@ -59,9 +51,8 @@ void Agent::look_at_streams() {
 bool Agent::follow_stream(LocalRank& rank, std::uint64_t at_least) {
   core::vprotocol::RecordedDependencies& recorded = rank.depends.recorded;
   if (segments_->event_extent(rank.rank).end < recorded.taken() + at_least) return true;
-  const auto events = events_of(rank, recorded.taken());
-  if (!events) return on_damaged(Rank{rank.rank}), false;
-  recorded.take(*events);
+  const auto read = segments_->walk_events(rank.rank, recorded.taken(), UINT64_MAX, UINT64_MAX, [&](Bytes events) { recorded.take(events); });
+  if (!read) return on_damaged(Rank{rank.rank}), false;
   recorded.forget_stable(cuts_, stable_);
   return true;
 }
@@ -168,17 +159,17 @@ bool Agent::on_known(Rank rank, Term term, std::uint64_t position) {
 std::vector<Dependency> Agent::unstable_dependencies(LocalRank& rank) {
   StreamDependencies& depends = rank.depends;
   if (!depends.vector) depends.vector.emplace(Rank{rank.rank});
-  const auto events = events_of(rank, depends.looked_at);
-  if (!events) return on_damaged(Rank{rank.rank}), std::vector<Dependency>();
-  core::vprotocol::EventHead head;
-  const std::size_t whole = core::vprotocol::whole_events(*events);
-  for (std::size_t at = 0; at < whole; at += core::vprotocol::encoded_bytes(head)) {
-    std::memcpy(&head, events->data() + at, sizeof head);
-    if (head.kind != core::vprotocol::EventKind::dependency) continue;
-    const Dependency recorded = core::vprotocol::dependency_of(head);
-    depends.vector->merge({&recorded, 1}, cuts_);
-  }
-  depends.looked_at += whole;
+  const auto read = segments_->walk_events(rank.rank, depends.looked_at, UINT64_MAX, UINT64_MAX, [&](Bytes events) {
+    core::vprotocol::EventHead head;
+    for (std::size_t at = 0; at < events.size(); at += core::vprotocol::encoded_bytes(head)) {
+      std::memcpy(&head, events.data() + at, sizeof head);
+      if (head.kind != core::vprotocol::EventKind::dependency) continue;
+      const Dependency recorded = core::vprotocol::dependency_of(head);
+      depends.vector->merge({&recorded, 1}, cuts_);
+    }
+  });
+  if (!read) return on_damaged(Rank{rank.rank}), std::vector<Dependency>();
+  depends.looked_at = *read;
   if (!depends.vector->look(cuts_, stable_)) look_at(rank);
   return depends.vector->entries();
 }

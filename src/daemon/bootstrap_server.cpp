@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "daemon/control_channel.hpp"
+#include "os/clock.hpp"
 #include "os/memory_file.hpp"
 #include "os/tcp.hpp"
 
@@ -15,6 +16,8 @@ namespace hf::daemon {
 using wire::BootstrapKind;
 
 namespace {
+
+constexpr std::uint64_t past_step_bytes = 4 << 20;
 
 template <class T>
 Bytes as_bytes_of(const T& value) {
@@ -69,7 +72,7 @@ void BootstrapServer::receive_all(const ConnectionPtr& connection) {
     Result<os::Datagram> datagram = os::receive_datagram(connection->fd.get());
     if (!datagram && datagram.error().text.empty()) return;
     if (!datagram || datagram->bytes.empty()) return drop(connection);
-    if (!on_datagram(*connection, datagram->bytes)) return drop(connection);
+    if (!on_datagram(connection, datagram->bytes)) return drop(connection);
   }
 }
 
@@ -88,13 +91,14 @@ void BootstrapServer::close_connection(int rank) {
 }
 
 // False: it has not joined, and is not talked to any more. Who begins with anything but a hello is no rank.
-bool BootstrapServer::on_datagram(Connection& connection, Bytes bytes) {
+bool BootstrapServer::on_datagram(const ConnectionPtr& from, Bytes bytes) {
+  Connection& connection = *from;
   BootstrapKind kind{};
   const bool has_kind = read_struct(bytes, kind);
   if (has_kind && kind == BootstrapKind::hello) {
     on_hello(connection, bytes);
   } else if (has_kind && kind == BootstrapKind::get_past && connection.rank < 0) {
-    give_past(connection, bytes);
+    return give_past(from, bytes);
   } else if (connection.rank < 0) {
     refuse(connection, "the first datagram must be hello");
     tell_stranger(connection.process);
@@ -165,18 +169,29 @@ void BootstrapServer::on_question(Connection& connection, BootstrapKind kind, By
   }
 }
 
-// A recorder's only question: the connection ends with the answer.
-void BootstrapServer::give_past(Connection& connection, Bytes payload) {
+// A recorder's only question: the connection ends with the answer. True: that is to come.
+bool BootstrapServer::give_past(const ConnectionPtr& connection, Bytes payload) {
   wire::PastName name;
   if (!read_struct(payload, name) || name.version != wire::recorder_version) {
-    return refuse(connection, "the recorder and the launcher are of different versions: use those of one installation");
+    return refuse(*connection, "the recorder and the launcher are of different versions: use those of one installation"), false;
   }
-  if (Result<> may = owner_.may_have_past(name.rank, connection.process); !may) return refuse(connection, may.error().text);
-  Result<SegmentStore::Past> past = owner_.segments().libc_past(name.rank);
-  if (!past) return refuse(connection, past.error().text);
-  if (past->info.bytes == 0 && past->info.clock_reads == 0) return answer(connection, BootstrapKind::absent);
-  int fd = past->file.get();
-  answer(connection, BootstrapKind::past, as_bytes_of(past->info), std::span(&fd, 1));
+  if (Result<> may = owner_.may_have_past(name.rank, connection->process); !may) return refuse(*connection, may.error().text), false;
+  return go_on_with_past(connection, std::make_shared<LibcPast>(owner_.segments(), name.rank));
+}
+
+bool BootstrapServer::go_on_with_past(const ConnectionPtr& connection, const std::shared_ptr<LibcPast>& past) {
+  const Result<bool> done = past->step(past_step_bytes);
+  if (!done) return refuse(*connection, done.error().text), false;
+  if (!*done) {
+    loop_.at(os::now(), [this, connection, past] {
+      if (connection->fd && !go_on_with_past(connection, past)) drop(connection);
+    });
+    return true;
+  }
+  if (past->info().bytes == 0 && past->info().clock_reads == 0) return answer(*connection, BootstrapKind::absent), false;
+  const int fd = past->file();
+  answer(*connection, BootstrapKind::past, as_bytes_of(past->info()), std::span(&fd, 1));
+  return false;
 }
 
 void BootstrapServer::give_segment(Connection& connection, const wire::SegmentName& name) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "daemon/libc_past.hpp"
 #include "daemon/segments.hpp"
 #include "os/event_loop.hpp"
 #include "os/seqpacket.hpp"
@@ -60,10 +61,11 @@ class BootstrapServer {
   void accept_all();
   void receive_all(const ConnectionPtr& connection);
   void drop(const ConnectionPtr& connection);
-  bool on_datagram(Connection& connection, Bytes bytes);
+  bool on_datagram(const ConnectionPtr& from, Bytes bytes);
   void on_hello(Connection& connection, Bytes payload);
   void on_question(Connection& connection, wire::BootstrapKind kind, Bytes payload);
-  void give_past(Connection& connection, Bytes payload);
+  bool give_past(const ConnectionPtr& connection, Bytes payload);
+  bool go_on_with_past(const ConnectionPtr& connection, const std::shared_ptr<LibcPast>& past);
   void give_segment(Connection& connection, const wire::SegmentName& name);
   void give_log_segment(Connection& connection);
   void refuse(Connection& connection, std::string_view text);

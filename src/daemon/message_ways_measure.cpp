@@ -6,6 +6,9 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include <algorithm>
 #include <atomic>
@@ -23,7 +26,7 @@ namespace hf::daemon {
 namespace {
 
 constexpr std::uint64_t sample_bytes = 1 << 20;
-// A log is written from end to end: no sample finds what the one before it has left in the caches of a core.
+// A log is written from end to end: its lines are in no cache, its pages new to its reader.
 constexpr std::uint64_t log_bytes = 4 << 20;
 constexpr int samples = 4;
 constexpr std::int64_t patience_ns = 60'000'000;
@@ -45,6 +48,14 @@ struct Shared {
 };
 
 std::int64_t now_ns() { return os::now().value; }
+
+void forget(std::byte* memory, std::uint64_t bytes) {
+#ifdef __SSE2__
+  for (std::uint64_t at = 0; at < bytes; at += 64) _mm_clflush(memory + at);
+  _mm_mfence();
+#endif
+  ::madvise(memory, bytes, MADV_DONTNEED);
+}
 
 // Spins. False: it is too late.
 template <class Done>
@@ -87,8 +98,7 @@ class Receiver {
   std::int64_t sample(Way way, std::uint64_t bytes, bool through_log) {
     s_.way = way;
     if (through_log) s_.begin = (s_.begin + sample_bytes) % log_bytes;
-    // The pages of a log are new to its reader.
-    if (through_log) ::madvise(s_.area + s_.begin, sample_bytes, MADV_DONTNEED);
+    if (through_log) forget(s_.area + s_.begin, sample_bytes);
     s_.block = through_log ? bytes : ring_block;
     s_.blocks_kept = through_log ? sample_bytes / bytes : ring_blocks;
     s_.made.store(0);

@@ -115,7 +115,10 @@ bool SegmentStore::read_events(int rank, std::uint64_t position, MutableBytes ou
     const std::uint64_t end = begin + segment::load_acquire(entry.tail);
     if (position < end && !out.empty()) {
       segment::LogReader& reader = incarnation->events;
-      if (reader.position() == 0) reader = {*incarnation, entry, static_cast<std::uint32_t>(rank_count_), rank_count_};
+      if (reader.position() == 0) {
+        reader = {*incarnation, entry, static_cast<std::uint32_t>(rank_count_), rank_count_};
+        reader.keep_trail(incarnation->event_chunks);
+      }
       reader.seek_raw(position - begin);
       const std::uint64_t n = std::min<std::uint64_t>(out.size(), end - position);
       if (!reader.read_raw(out.first(n))) return false;
@@ -127,34 +130,29 @@ bool SegmentStore::read_events(int rank, std::uint64_t position, MutableBytes ou
   return out.empty();
 }
 
-Result<SegmentStore::Past> SegmentStore::libc_past(int rank) {
-  Past past;
-  std::vector<std::byte> events(event_extent(rank).end);
-  if (!read_events(rank, 0, events)) return fail(fmt::format("the events of rank {} are damaged", rank));
-  std::vector<std::byte> kept, others;
-  core::vprotocol::EventHead head;
-  for (std::size_t at = 0; at + sizeof head <= events.size(); at += core::vprotocol::encoded_bytes(head)) {
-    std::memcpy(&head, events.data() + at, sizeof head);
-    const Bytes event = Bytes(events).subspan(at, std::min<std::uint64_t>(core::vprotocol::encoded_bytes(head), events.size() - at));
-    if (!core::vprotocol::is_of_libc(head.kind)) continue;
-    auto& half = head.kind == core::vprotocol::EventKind::file ? kept : others;
-    half.insert(half.end(), event.begin(), event.end());
+std::optional<std::uint64_t> SegmentStore::walk_events(int rank, std::uint64_t position, std::uint64_t end, std::uint64_t enough,
+                                                       const std::function<void(Bytes)>& take) {
+  end = std::min(end, event_extent(rank).end);
+  std::uint64_t piece = walk_bytes;
+  for (std::uint64_t walked = 0; position < end && walked < enough;) {
+    walked_.resize(std::min(piece, end - position));
+    if (!read_events(rank, position, walked_)) return std::nullopt;
+    const std::size_t whole = core::vprotocol::whole_events(walked_);
+    if (whole == 0 && walked_.size() == end - position) break;  // the rest of one is to come
+    if (whole == 0) piece *= 2;
+    take(Bytes(walked_).first(whole));
+    position += whole;
+    walked += whole;
   }
-  kept.insert(kept.end(), others.begin(), others.end());
+  return position;
+}
+
+void SegmentStore::read_past_words(int rank, wire::PastInfo& info) const {
   for (const auto& incarnation : ranks_[static_cast<std::size_t>(rank)].incarnations) {
-    past.info.clock_reads = std::max(past.info.clock_reads, segment::load_acquire(view_of(*incarnation).header().clock_reads));
-    past.info.thread_turns = std::max(past.info.thread_turns, segment::load_acquire(view_of(*incarnation).header().thread_turns));
+    const segment::ControlHeader& header = view_of(*incarnation).header();
+    info.clock_reads = std::max(info.clock_reads, segment::load_acquire(header.clock_reads));
+    info.thread_turns = std::max(info.thread_turns, segment::load_acquire(header.thread_turns));
   }
-  past.info.bytes = kept.size();
-  Result<os::UniqueFd> file = os::make_memory_file("holdfast-past", kept.size());
-  if (!file) return std::unexpected(file.error());
-  Result<os::Mapping> mapping = os::Mapping::map(file->get(), true);
-  if (!kept.empty() && !mapping) return std::unexpected(mapping.error());
-  if (!kept.empty()) std::ranges::copy(kept, mapping->bytes().begin());
-  Result<os::UniqueFd> read_only = os::reopen_read_only(file->get());
-  if (!read_only) return std::unexpected(read_only.error());
-  past.file = std::move(*read_only);
-  return past;
 }
 
 Result<std::variant<SegmentStore::Segment, wire::Exhausted>> SegmentStore::create_log(int rank) {

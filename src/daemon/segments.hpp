@@ -1,7 +1,9 @@
 // All control and log segments of a node's ranks, of every incarnation, kept until the job ends (design rule 9).
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -52,12 +54,11 @@ class SegmentStore {
   EventExtent carried_extent(int rank) const;  // what it may have given to ranks of the holder's node
   // What any rank here took of another node's rank, of that term, in order of position.
   std::vector<segment::CarriedEvents::Piece> carried(Rank of, Term term) const;
-  // Of the events those of the C library, in a file of their own, for the rank's recorder.
-  struct Past {
-    os::UniqueFd file;
-    wire::PastInfo info;
-  };
-  Result<Past> libc_past(int rank);
+  // Whole events from `position` to `end`, in pieces, since there may be gigabytes, until there were `enough` bytes. Returns where they end; nothing:
+  // damaged.
+  std::optional<std::uint64_t> walk_events(int rank, std::uint64_t position, std::uint64_t end, std::uint64_t enough,
+                                           const std::function<void(Bytes)>& take);
+  void read_past_words(int rank, wire::PastInfo& info) const;  // clock_reads, thread_turns
   struct Segment {
     int fd = -1;  // read-write; the store's
     wire::SegmentInfo info;
@@ -93,7 +94,8 @@ class SegmentStore {
     os::UniqueFd control;
     os::Mapping control_mapping;
     std::vector<Log> logs;
-    segment::LogReader events;  // for read_events
+    segment::LogReader events;  // for read_events, by several who are at different places
+    std::vector<segment::ChunkId> event_chunks;
   };
   struct PerRank {
     std::uint32_t first = 0;
@@ -102,6 +104,7 @@ class SegmentStore {
     std::uint64_t memory_bytes = 0, disk_bytes = 0;
     bool may_give_back = false;  // an incarnation has ended, or a stream was forgotten, since the last time
   };
+  static constexpr std::uint64_t walk_bytes = 1 << 20;  // at a time
   Result<std::variant<Segment, wire::Exhausted>> create_within_limits(PerRank& owner);
   void give_back(PerRank& owner);
   void give_back(PerRank& owner, Incarnation& ended);
@@ -112,6 +115,7 @@ class SegmentStore {
   SegmentLimits limits_;
   SegmentPool pool_;
   std::vector<PerRank> ranks_;
+  std::vector<std::byte> walked_;  // a piece of a stream, walk_events'
 };
 
 }  // namespace hf::daemon

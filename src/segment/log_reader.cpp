@@ -26,6 +26,7 @@ bool LogReader::start() {
   chunk_ = chunk_of_word(first_);
   base_ = number_of_word(first_) * chunk_area_bytes;
   started_ = true;
+  if (trail_) trail_->assign(1, chunk_);
   return base_ <= position_;
 }
 
@@ -36,6 +37,7 @@ bool LogReader::step() {
     if (c) {
       chunk_ = load_relaxed(reinterpret_cast<const ChunkHead*>(c)->next);
       base_ += chunk_area_bytes;
+      if (trail_ && base_ / chunk_area_bytes - number_of_word(first_) == trail_->size()) trail_->push_back(chunk_);
       continue;
     }
     // What lies on the way may have been dropped meanwhile.
@@ -142,6 +144,19 @@ bool LogReader::copy(const Record& record, std::uint64_t offset, MutableBytes ou
     done += view.size();
   }
   return true;
+}
+
+void LogReader::seek_raw(std::uint64_t position) {
+  position_ = position;
+  if (!started_) return;
+  const std::uint64_t number = position / chunk_area_bytes, first = number_of_word(first_);
+  if (trail_ && number >= first) {
+    const std::uint64_t known = std::min<std::uint64_t>(number - first, trail_->size() - 1);
+    chunk_ = (*trail_)[known];
+    base_ = (first + known) * chunk_area_bytes;
+  } else if (position < base_) {
+    started_ = false;
+  }
 }
 
 bool LogReader::read_raw(MutableBytes out) {

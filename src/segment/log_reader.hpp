@@ -60,10 +60,9 @@ class LogReader {
   bool copy(const Record& record, std::uint64_t offset, MutableBytes out);
 
   // Raw streams (events): moves the cursor; reads n bytes at the cursor; false (and no move) when fewer are published.
-  void seek_raw(std::uint64_t position) {
-    if (position < base_) started_ = false;
-    position_ = position;
-  }
+  void seek_raw(std::uint64_t position);
+  // Of a raw stream: which chunks there were is noted, so that who goes to one does not come from the first. Not owned.
+  void keep_trail(std::vector<ChunkId>& trail) { trail_ = &trail; }
   bool read_raw(MutableBytes out);
 
  private:
@@ -84,6 +83,7 @@ class LogReader {
   ChunkId chunk_ = 0;        // the chunk of position_, when started_
   std::uint64_t base_ = 0;   // position of its area
   bool damaged_ = false;
+  std::vector<ChunkId>* trail_ = nullptr;  // from the first chunk on, that of first_
 };
 
 }  // namespace hf::segment

@@ -197,6 +197,41 @@ TEST(Log, RawStreamsAreReadWholeOrNotAtAll) {
   }
 }
 
+// Segments of a log, and how often one was asked for.
+struct Counted : SegmentMap {
+  explicit Counted(TestLog& of) : log(of) {}
+  Bytes segment(std::uint32_t index) override {
+    ++asked;
+    return index < log.segment_count() ? Bytes(log.segment(index)) : Bytes();
+  }
+  TestLog& log;
+  int asked = 0;
+};
+
+// Two who follow a stream at different places, by one reader.
+TEST(Log, WhoGoesBackInARawStreamDoesNotComeFromItsBeginning) {
+  TestLog log(2, 3);
+  constexpr int events = 2;
+  constexpr std::uint64_t bytes = 500 * chunk_area_bytes;
+  ASSERT_TRUE(log.writer().reserve_raw(events, bytes));
+  const auto written = payload_of(0, bytes);
+  log.writer().append_raw(events, written);
+  log.writer().publish(events);
+  Counted segments(log);
+  std::vector<ChunkId> trail;
+  LogReader reader = log.reader(segments, events);
+  reader.keep_trail(trail);
+  std::vector<std::byte> got(4096);
+  for (std::uint64_t at = 50 * chunk_area_bytes; at + got.size() <= bytes; at += got.size()) {
+    for (const std::uint64_t position : {at, at - 30 * chunk_area_bytes}) {
+      reader.seek_raw(position);
+      ASSERT_TRUE(reader.read_raw(got));
+      ASSERT_TRUE(std::ranges::equal(got, std::span(written).subspan(position, got.size()))) << position;
+    }
+  }
+  EXPECT_LT(segments.asked, 20'000);
+}
+
 TEST(Log, ExhaustionIsToldAndChangesNothing) {
   TestLog log(2, 4, 2);
   EXPECT_FALSE(log.writer().reserve(8 * chunk_bytes));

@@ -15,7 +15,7 @@ Store::Verdict Store::on_append(Rank rank, Term term, Generation generation, std
   if (term > stream.fence) {
     // The hosting before may have appended here what nobody was told was stable: not a beginning of this stream.
     bytes_ -= stream.bytes.size();
-    stream = {.fence = term};
+    stream = Stream{.fence = term};
   }
 #ifndef HOLDFAST_MUTATE_ACCEPT_OUTDATED
   // It would cut off what came by the newer connection.
@@ -29,8 +29,8 @@ Store::Verdict Store::on_append(Rank rank, Term term, Generation generation, std
     // What stands behind is part of an event that a hosting before could not send whole.
     const std::uint64_t behind = stream.bytes.size() - position;
     if (bytes.size() > bytes_max_ - bytes_ + behind) return Verdict::full;
-    stream.bytes.resize(position);
-    stream.bytes.insert(stream.bytes.end(), bytes.begin(), bytes.end());
+    stream.bytes.shorten(position);
+    stream.bytes.append(bytes);
     bytes_ += bytes.size() - behind;
   }
   stream.last_failed = std::max(stream.last_failed, last_failed);
@@ -49,7 +49,7 @@ void Store::on_cut(Rank rank, Term term, std::uint64_t kept) {
 #ifndef HOLDFAST_MUTATE_HOLDER_NOT_CUT
   if (kept < stream.bytes.size()) {
     bytes_ -= stream.bytes.size() - kept;
-    stream.bytes.resize(kept);
+    stream.bytes.shorten(kept);
   }
 #endif
   stream.promised = std::min(stream.promised, kept);
@@ -69,7 +69,7 @@ void Store::on_carried(Rank rank, Term term, std::uint64_t position, TestClock l
     stream.promised = std::max(stream.promised, position + bytes.size());
     return;
   }
-  stream.bytes.insert(stream.bytes.end(), behind.begin(), behind.end());
+  stream.bytes.append(behind);
   bytes_ += behind.size();
 #endif
 }
@@ -90,7 +90,7 @@ Store::Content Store::on_open(Rank rank, Term term) {
           .known = known,
           .promised = stream.promised,
           .last_failed = stream.last_failed,
-          .bytes = stream.bytes};
+          .bytes = stream.bytes.view()};
 }
 
 std::uint64_t Store::end(Rank rank) const {
@@ -111,7 +111,7 @@ void Store::forget(Rank rank, Term below) {
   streams_.erase(at);
 #else
   // Who hosted it before may not have heard of that, and goes on appending.
-  at->second = {.fence = std::max(at->second.fence, below)};
+  at->second = Stream{.fence = std::max(at->second.fence, below)};
 #endif
 }
 

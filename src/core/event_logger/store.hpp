@@ -6,9 +6,9 @@
 #pragma once
 #include <cstdint>
 #include <map>
-#include <vector>
 
 #include "base/bytes.hpp"
+#include "base/growing_bytes.hpp"
 #include "base/ids.hpp"
 
 namespace hf::core::event_logger {
@@ -64,7 +64,7 @@ class Store {
     bool known = false;  // appended or opened, and not forgotten since
     std::uint64_t promised = 0;
     TestClock last_failed{};
-    std::vector<std::byte> bytes;
+    GrowingBytes bytes{};
   };
   std::uint64_t bytes_max_, bytes_ = 0;
   std::map<Rank, Stream> streams_;
