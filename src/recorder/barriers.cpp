@@ -53,7 +53,7 @@ HOLDFAST_REPLACES int pthread_barrier_destroy(pthread_barrier_t* barrier) noexce
 
 HOLDFAST_REPLACES int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
   auto* real = next(next_barrier_wait, "pthread_barrier_wait");
-  if (!threads.orders(__builtin_return_address(0))) return real(barrier);
+  if (!threads.orders(CALLER)) return real(barrier);
   threads.await_turn("pthread_barrier_wait");
   Outcome none = Outcome::done;
   threads.lock.lock();

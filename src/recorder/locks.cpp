@@ -3,6 +3,7 @@
 #include <semaphore.h>
 
 #include "recorder/attempt.hpp"
+#include "recorder/once.hpp"
 #include "recorder/process.hpp"
 
 namespace hf::recorder {
@@ -28,14 +29,6 @@ int (*next_sem_timedwait)(sem_t*, const timespec*);
 int (*next_sem_clockwait)(sem_t*, clockid_t, const timespec*);
 int (*next_once)(pthread_once_t*, void (*)());
 
-// Whether the calling thread's locks are ordered.
-[[gnu::always_inline]] inline bool orders(const void* caller) {
-#ifdef HOLDFAST_MUTATE_LOCKS_NOT_ORDERED
-  return false;
-#endif
-  return threads.orders(caller);
-}
-
 int lock_mutex(pthread_mutex_t* m) { return next(next_mutex_lock, "pthread_mutex_lock")(m); }
 int lock_to_read(pthread_rwlock_t* l) { return next(next_rdlock, "pthread_rwlock_rdlock")(l); }
 int lock_to_write(pthread_rwlock_t* l) { return next(next_wrlock, "pthread_rwlock_wrlock")(l); }
@@ -55,142 +48,118 @@ int take_semaphore(sem_t* s) {
   return code;
 }
 
-// What this thread is to do once.
-struct DoneOnce {
-  void (*what)() = nullptr;
-  bool counted = false;
-};
-thread_local constinit DoneOnce done_once [[gnu::tls_model("initial-exec")]];
-
-void count_and_do() {
-  threads.take(Operation::once);
-  done_once.counted = true;
-  const DoneOnce own = done_once;
-  own.what();
-  done_once = own;
-}
-
 }  // namespace
 }  // namespace hf::recorder
 
 using namespace hf::recorder;
 
-#define CALLER __builtin_return_address(0)
-
 HOLDFAST_REPLACES int pthread_mutex_lock(pthread_mutex_t* m) noexcept {
-  if (!orders(CALLER)) [[likely]] return lock_mutex(m);
+  if (!threads.orders_locks(CALLER)) [[likely]] return lock_mutex(m);
   return acquire(Operation::lock, "pthread_mutex_lock", [=] { return lock_mutex(m); });
 }
 
 HOLDFAST_REPLACES int pthread_mutex_trylock(pthread_mutex_t* m) noexcept {
   auto* real = next(next_mutex_trylock, "pthread_mutex_trylock");
-  if (!orders(CALLER)) return real(m);
+  if (!threads.orders_locks(CALLER)) return real(m);
   return attempt("pthread_mutex_trylock", [=] { return real(m); }, [=] { return lock_mutex(m); });
 }
 
 HOLDFAST_REPLACES int pthread_mutex_timedlock(pthread_mutex_t* m, const timespec* until) noexcept {
   auto* real = next(next_mutex_timedlock, "pthread_mutex_timedlock");
-  if (!orders(CALLER)) return real(m, until);
+  if (!threads.orders_locks(CALLER)) return real(m, until);
   return attempt("pthread_mutex_timedlock", [=] { return real(m, until); }, [=] { return lock_mutex(m); });
 }
 
 HOLDFAST_REPLACES int pthread_mutex_clocklock(pthread_mutex_t* m, clockid_t clock, const timespec* until) noexcept {
   auto* real = next(next_mutex_clocklock, "pthread_mutex_clocklock");
-  if (!orders(CALLER)) return real(m, clock, until);
+  if (!threads.orders_locks(CALLER)) return real(m, clock, until);
   return attempt("pthread_mutex_clocklock", [=] { return real(m, clock, until); }, [=] { return lock_mutex(m); });
 }
 
 HOLDFAST_REPLACES int pthread_spin_lock(pthread_spinlock_t* l) noexcept {
   auto* real = next(next_spin_lock, "pthread_spin_lock");
-  if (!orders(CALLER)) return real(l);
+  if (!threads.orders_locks(CALLER)) return real(l);
   return acquire(Operation::lock, "pthread_spin_lock", [=] { return real(l); });
 }
 
 HOLDFAST_REPLACES int pthread_spin_trylock(pthread_spinlock_t* l) noexcept {
   auto* real = next(next_spin_trylock, "pthread_spin_trylock");
-  if (!orders(CALLER)) return real(l);
+  if (!threads.orders_locks(CALLER)) return real(l);
   return attempt("pthread_spin_trylock", [=] { return real(l); }, [=] { return next(next_spin_lock, "pthread_spin_lock")(l); });
 }
 
 HOLDFAST_REPLACES int pthread_rwlock_rdlock(pthread_rwlock_t* l) noexcept {
-  if (!orders(CALLER)) return lock_to_read(l);
+  if (!threads.orders_locks(CALLER)) return lock_to_read(l);
   return acquire(Operation::lock, "pthread_rwlock_rdlock", [=] { return lock_to_read(l); });
 }
 
 HOLDFAST_REPLACES int pthread_rwlock_wrlock(pthread_rwlock_t* l) noexcept {
-  if (!orders(CALLER)) return lock_to_write(l);
+  if (!threads.orders_locks(CALLER)) return lock_to_write(l);
   return acquire(Operation::lock, "pthread_rwlock_wrlock", [=] { return lock_to_write(l); });
 }
 
 HOLDFAST_REPLACES int pthread_rwlock_tryrdlock(pthread_rwlock_t* l) noexcept {
   auto* real = next(next_tryrdlock, "pthread_rwlock_tryrdlock");
-  if (!orders(CALLER)) return real(l);
+  if (!threads.orders_locks(CALLER)) return real(l);
   return attempt("pthread_rwlock_tryrdlock", [=] { return real(l); }, [=] { return lock_to_read(l); });
 }
 
 HOLDFAST_REPLACES int pthread_rwlock_trywrlock(pthread_rwlock_t* l) noexcept {
   auto* real = next(next_trywrlock, "pthread_rwlock_trywrlock");
-  if (!orders(CALLER)) return real(l);
+  if (!threads.orders_locks(CALLER)) return real(l);
   return attempt("pthread_rwlock_trywrlock", [=] { return real(l); }, [=] { return lock_to_write(l); });
 }
 
 HOLDFAST_REPLACES int pthread_rwlock_timedrdlock(pthread_rwlock_t* l, const timespec* until) noexcept {
   auto* real = next(next_timedrdlock, "pthread_rwlock_timedrdlock");
-  if (!orders(CALLER)) return real(l, until);
+  if (!threads.orders_locks(CALLER)) return real(l, until);
   return attempt("pthread_rwlock_timedrdlock", [=] { return real(l, until); }, [=] { return lock_to_read(l); });
 }
 
 HOLDFAST_REPLACES int pthread_rwlock_timedwrlock(pthread_rwlock_t* l, const timespec* until) noexcept {
   auto* real = next(next_timedwrlock, "pthread_rwlock_timedwrlock");
-  if (!orders(CALLER)) return real(l, until);
+  if (!threads.orders_locks(CALLER)) return real(l, until);
   return attempt("pthread_rwlock_timedwrlock", [=] { return real(l, until); }, [=] { return lock_to_write(l); });
 }
 
 HOLDFAST_REPLACES int pthread_rwlock_clockrdlock(pthread_rwlock_t* l, clockid_t clock, const timespec* until) noexcept {
   auto* real = next(next_clockrdlock, "pthread_rwlock_clockrdlock");
-  if (!orders(CALLER)) return real(l, clock, until);
+  if (!threads.orders_locks(CALLER)) return real(l, clock, until);
   return attempt("pthread_rwlock_clockrdlock", [=] { return real(l, clock, until); }, [=] { return lock_to_read(l); });
 }
 
 HOLDFAST_REPLACES int pthread_rwlock_clockwrlock(pthread_rwlock_t* l, clockid_t clock, const timespec* until) noexcept {
   auto* real = next(next_clockwrlock, "pthread_rwlock_clockwrlock");
-  if (!orders(CALLER)) return real(l, clock, until);
+  if (!threads.orders_locks(CALLER)) return real(l, clock, until);
   return attempt("pthread_rwlock_clockwrlock", [=] { return real(l, clock, until); }, [=] { return lock_to_write(l); });
 }
 
 HOLDFAST_REPLACES int sem_wait(sem_t* s) {
   auto* real = next(next_sem_wait, "sem_wait");
-  if (!orders(CALLER)) return real(s);
+  if (!threads.orders_locks(CALLER)) return real(s);
   return result_of(attempt("sem_wait", [=] { return code_of(real(s)); }, [=] { return take_semaphore(s); }));
 }
 
 HOLDFAST_REPLACES int sem_trywait(sem_t* s) noexcept {
   auto* real = next(next_sem_trywait, "sem_trywait");
-  if (!orders(CALLER)) return real(s);
+  if (!threads.orders_locks(CALLER)) return real(s);
   return result_of(attempt("sem_trywait", [=] { return code_of(real(s)); }, [=] { return take_semaphore(s); }, EAGAIN));
 }
 
 HOLDFAST_REPLACES int sem_timedwait(sem_t* s, const timespec* until) {
   auto* real = next(next_sem_timedwait, "sem_timedwait");
-  if (!orders(CALLER)) return real(s, until);
+  if (!threads.orders_locks(CALLER)) return real(s, until);
   return result_of(attempt("sem_timedwait", [=] { return code_of(real(s, until)); }, [=] { return take_semaphore(s); }));
 }
 
 HOLDFAST_REPLACES int sem_clockwait(sem_t* s, clockid_t clock, const timespec* until) {
   auto* real = next(next_sem_clockwait, "sem_clockwait");
-  if (!orders(CALLER)) return real(s, clock, until);
+  if (!threads.orders_locks(CALLER)) return real(s, clock, until);
   return result_of(attempt("sem_clockwait", [=] { return code_of(real(s, clock, until)); }, [=] { return take_semaphore(s); }));
 }
 
-// Counted by who does it when it begins, by others when it is done.
 HOLDFAST_REPLACES int pthread_once(pthread_once_t* once, void (*what)()) {
   auto* real = next(next_once, "pthread_once");
-  if (!orders(CALLER)) return real(once, what);
-  threads.await_turn("pthread_once");
-  const DoneOnce outer = done_once;
-  done_once = {what, false};
-  const int result = real(once, count_and_do);
-  if (!done_once.counted) threads.take(Operation::once);
-  done_once = outer;
-  return result;
+  if (!threads.orders_locks(CALLER)) return real(once, what);
+  return do_once("pthread_once", what, [=](void (*counted)()) { return real(once, counted); });
 }

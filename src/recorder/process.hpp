@@ -84,3 +84,5 @@ Function* next(Function*& cached, const char* name) {
 
 // To be seen, and to be found in place of the C library's.
 #define HOLDFAST_REPLACES extern "C" [[gnu::visibility("default")]]
+// In such a function: where it was called from.
+#define CALLER __builtin_return_address(0)

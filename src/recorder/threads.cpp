@@ -1,6 +1,5 @@
 #include "recorder/threads.hpp"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -193,54 +192,4 @@ void Threads::diverged(const char* what) {
   ::_exit(1);
 }
 
-// ---- making threads
-
-namespace {
-
-using Start = void* (*)(void*);
-
-// What a new thread is to run, until it has read that.
-struct NewThread {
-  Start start;
-  void* argument;
-  ThreadNumber number;
-  bool taken;
-};
-constexpr int new_threads_max = 256;
-NewThread new_threads[new_threads_max];
-
-int (*next_pthread_create)(pthread_t*, const pthread_attr_t*, Start, void*);
-
-NewThread& free_place() {
-  for (;;) {
-    for (NewThread& place : new_threads) {
-      if (!__atomic_test_and_set(&place.taken, __ATOMIC_ACQUIRE)) return place;
-    }
-    ::sched_yield();
-  }
-}
-
-void* run_thread(void* given) {
-  auto& place = *static_cast<NewThread*>(given);
-  const NewThread what = place;
-  __atomic_clear(&place.taken, __ATOMIC_RELEASE);
-  self.number = what.number;
-  return what.start(what.argument);
-}
-
-}  // namespace
 }  // namespace hf::recorder
-
-using namespace hf::recorder;
-
-HOLDFAST_REPLACES int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, Start start, void* argument) noexcept {
-  auto* real = next(next_pthread_create, "pthread_create");
-  if (!process.may_record()) return real(thread, attributes, start, argument);
-  NewThread& place = free_place();
-  place.start = start;
-  place.argument = argument;
-  place.number = threads.number_next();
-  const int result = real(thread, attributes, run_thread, &place);
-  if (result != 0) __atomic_clear(&place.taken, __ATOMIC_RELEASE);
-  return result;
-}

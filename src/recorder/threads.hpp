@@ -38,6 +38,13 @@ class Threads {
     if (!__atomic_load_n(&ordered_, __ATOMIC_ACQUIRE)) [[likely]] return false;
     return orders_this_thread() && !is_of_library(caller);
   }
+  // As orders(), of a lock or of what else is given to one thread after the other.
+  [[gnu::always_inline]] bool orders_locks(const void* caller) const {
+#ifdef HOLDFAST_MUTATE_LOCKS_NOT_ORDERED
+    return false;
+#endif
+    return orders(caller);
+  }
   bool ordered() const { return __atomic_load_n(&ordered_, __ATOMIC_ACQUIRE); }
   bool orders_this_thread() const { return ordered() && self.number != no_thread && !inside_handler(); }
   bool replaying() const { return __atomic_load_n(&replaying_, __ATOMIC_ACQUIRE); }

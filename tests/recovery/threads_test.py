@@ -22,6 +22,7 @@ STORIES = {
     "served": (["threads_served", 600, 3], "ok 5400\n"),
     "OpenMP": (["threads_openmp", 600, 2], "ok 5400\n"),
     "mixed": (["threads_mixed", 200], "ok 3000\n"),
+    "C11": (["threads_c11", 2000, 3], "ok 6000\n"),
 }
 PROTOCOLS = ("pessimist", "optimist")
 
@@ -40,14 +41,12 @@ class Threads(unittest.TestCase):
         self.assertEqual([r["unprotected"] for r in outcome.report["ranks"]], [unprotected] * 3, text)
 
     def killed(self, story, rate="20/s", times=2, **more):
-        kills = 0
         for i in range(times):
             for protocol in PROTOCOLS:
-                outcome = jobs.run(BUILD, 3, words(story), inject=[KILLS.format(rate, SEED + i)], timeout_s=100,
+                outcome = jobs.run(BUILD, 3, words(story), inject=["kill:rank=1,call=150", KILLS.format(rate, SEED + i)], timeout_s=100,
                                    options=["--protocol", protocol], **more)
                 self.check(outcome, story)
-                kills += outcome.kills
-        self.assertGreater(kills, 0, f"HOLDFAST_SEED={SEED}")
+                self.assertGreater(outcome.kills, 0, f"HOLDFAST_SEED={SEED}")
 
     def test_queue_of_two_threads(self):
         self.killed("queue of two")
@@ -64,6 +63,10 @@ class Threads(unittest.TestCase):
     def test_openmp(self):
         self.killed("OpenMP")
         self.killed("OpenMP", nodes=2, times=1)
+
+    def test_threads_of_c11(self):
+        self.killed("C11")
+        self.killed("C11", nodes=2, times=1)
 
     def test_locks_of_all_kinds_and_clocks(self):
         self.killed("mixed")

@@ -1,4 +1,5 @@
-/* threads_openmp ROUNDS THREADS: who is the one of `omp single`, and who comes first at `omp critical` and at a lock. */
+/* threads_openmp ROUNDS THREADS: who is the one of `omp single`, who comes first at `omp critical` and at a lock, and who gets which piece of a
+ * loop and which section. */
 #include <omp.h>
 
 #include "threads.h"
@@ -22,6 +23,26 @@ int main(int argc, char** argv) {
     omp_set_lock(&lock);
     locked = digest_of(locked, self);
     omp_unset_lock(&lock);
+#pragma omp for schedule(dynamic)
+    for (int i = 0; i < 4; ++i) {
+      toil((unsigned)(i + round) * 7919u % 3000);
+#pragma omp critical
+      state = digest_of(state, 16 * self + (uint64_t)i);
+    }
+#pragma omp for schedule(runtime) nowait
+    for (unsigned long long i = 0; i < 3; ++i) {
+#pragma omp critical
+      state = digest_of(state, 32 * self + i);
+    }
+#pragma omp sections
+    {
+#pragma omp section
+#pragma omp critical
+      state = digest_of(state, 64 + self);
+#pragma omp section
+#pragma omp critical
+      state = digest_of(state, 128 + self);
+    }
     uint64_t chosen = 0;
 #pragma omp single copyprivate(chosen)
     chosen = self;
