@@ -44,6 +44,8 @@ bench-simulated: build
 soak: build
 	@$(PYTHON) tools/build_mpi4py.py $(BUILD)
 	@for n in 1 2 3 4; do $(PYTHON) tests/mpi4py/suite.py $(BUILD) $$n --all || exit 1; done
+	@if [ -n "$(MPICH_TESTS)" ]; then $(PYTHON) tests/mpich/suite.py $(MPICH_TESTS) --build $(BUILD) && \
+	  $(PYTHON) tests/mpich/suite.py $(MPICH_TESTS) --build $(BUILD) --kills 1; fi
 	@$(PYTHON) tests/recovery/random_kills.py --build $(BUILD) --cases 5000 --log docs/soak.log $(SOAK_ARGS)
 	@for more in "" "--log-level disk" "--log-level node+disk" "--event-loggers 3" "--event-loggers 3 --event-copies 2"; do \
 	  for protocol in pessimist optimist; do \

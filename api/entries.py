@@ -1,7 +1,7 @@
 """Makes the entry points: src/abi/entry/CHAPTER.hpp (templates over a front end's traits) and, for the standard ABI, the
 symbols in src/abi/standard/entry_CHAPTER.cpp."""
 
-from table import HANDLES, INTEGERS, NARROW, wrap_list
+from table import HANDLES, INTEGERS, LENGTHS, NARROW, wrap_list
 
 POLY = {"count": "N", "difference": "N", "disp": "N"}  # what depends on the form, as a template parameter
 CHECKED = {"count": "mpi::err_count", "size": "mpi::err_arg"}
@@ -75,6 +75,8 @@ def number_array(body, p):
     name, out = p.name, p.direction != ""
     type_name = "mpi::Count" if out and p.kind in POLY else number_type(p.kind)
     body.parameters.append(f"{'' if out else 'const '}{type_name}* {name}")
+    if p.length and p.length not in LENGTHS:
+        body.before.append(f'call.array({name}, {p.length}, "{name}");')
     if out or p.kind in NARROW or p.kind in ("address", "offset", "large"):
         body.arguments.append(name)
     else:

@@ -146,6 +146,10 @@ class Call {
     if (!address) [[unlikely]] fail(mpi::err_arg, fmt::format("{} is a null pointer", name));
   }
 
+  void array(const void* first, mpi::Count length, const char* name) {
+    if (!first && length > 0) [[unlikely]] fail(mpi::err_arg, fmt::format("{} is a null pointer", name));
+  }
+
   // ---- callbacks
 
   template <class Function>

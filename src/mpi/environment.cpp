@@ -57,7 +57,7 @@ int start_process(Process& p, int asked) {
   p.choices.replace(job.collective_rules);
   p.world = make_predefined(p, "MPI_COMM_WORLD", std::move(everyone), job.self.value, world_context(ContextKind::point));
   p.self = make_predefined(p, "MPI_COMM_SELF", {job.self}, 0, self_context(job.self, ContextKind::point));
-  complete_info_env(p, level);
+  complete_info_env(p);
   p.phase = Process::Phase::initialized;
   p.engine->mark_initialized();
   if (level == thread_serialized) p.order_threads(asked > level);

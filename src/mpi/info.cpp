@@ -90,7 +90,7 @@ Info* info_env() {
   return info;
 }
 
-void complete_info_env(Process& p, int thread_level) {
+void complete_info_env(Process& p) {
   Info& info = *info_env();
   char host[max_info_val] = "";
   int length = 0;
@@ -98,10 +98,6 @@ void complete_info_env(Process& p, int thread_level) {
   info.set("host", host);
   info.set("maxprocs", fmt::format("{}", p.engine->job().rank_count));
   info.set("soft", fmt::format("{}", p.engine->job().rank_count));
-  constexpr int funneled = 1024, serialized = 2048;
-  info.set("thread_level", thread_level < funneled     ? "MPI_THREAD_SINGLE"
-                           : thread_level < serialized ? "MPI_THREAD_FUNNELED"
-                                                       : "MPI_THREAD_SERIALIZED");
 }
 
 int info_create(Process&, Info*& info) {

@@ -18,6 +18,6 @@ struct Info : Object {
 };
 
 // Adds to MPI_INFO_ENV what is known only when the process has joined its job. Called once by MPI_Init.
-void complete_info_env(Process& p, int thread_level);
+void complete_info_env(Process& p);
 
 }  // namespace hf::mpi

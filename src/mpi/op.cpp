@@ -89,6 +89,7 @@ int reduce_local(Process& p, const void* in, void* inout, Count count, Datatype&
     return p.explain(
         err_op, fmt::format("the operation is not defined on {}", type.name.empty() ? "this datatype" : type.name));
   }
+  if (in == in_place || inout == in_place) return p.explain(err_buffer, "MPI_IN_PLACE is not allowed here");
   apply_op(op, in, inout, count, type);
   return success;
 }

@@ -23,6 +23,11 @@ int main(int argc, char** argv) {
   counts[0] = world_size == 1;
   FAILS(MPI_ERR_BUFFER, MPI_Alltoall(NULL, 1, MPI_INT, in, 1, MPI_INT, comm));
   FAILS(MPI_ERR_BUFFER, MPI_Alltoallv(NULL, counts, displs, MPI_INT, in, counts, displs, MPI_INT, comm));
+  FAILS(MPI_ERR_BUFFER, MPI_Alltoall(in, 1, MPI_INT, in, 1, MPI_INT, comm)); /* one buffer for both */
+  OK(MPI_Alltoall(in, 0, MPI_INT, in, 0, MPI_INT, comm));
+  if (world_rank > 0) FAILS(MPI_ERR_BUFFER, MPI_Allgather(in, 1, MPI_INT, in, 1, MPI_INT, comm));
+  FAILS(MPI_ERR_BUFFER, MPI_Reduce_local(MPI_IN_PLACE, in, 1, MPI_INT, MPI_SUM));
+  FAILS(MPI_ERR_BUFFER, MPI_Reduce_local(out, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM));
   FAILS(MPI_ERR_OP, MPI_Allreduce(out, in, 1, MPI_INT, MPI_OP_NULL, comm));
   FAILS(MPI_ERR_OP, MPI_Allreduce(out, in, 1, MPI_DOUBLE, MPI_BAND, comm));
   FAILS(MPI_ERR_OP, MPI_Reduce(out, in, 1, MPI_INT, MPI_MAXLOC, 0, comm));

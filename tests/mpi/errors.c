@@ -31,6 +31,26 @@ static void check_arguments(void) {
   OK(MPI_Type_free(&raw));
 }
 
+/* A null pointer for an array that is not empty. */
+static void check_null_arrays(void) {
+  MPI_Group world, made;
+  MPI_Datatype type;
+  int one = 0, other;
+  MPI_Aint at = 0;
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)); /* where errors without a communicator go */
+  OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
+  FAILS(MPI_ERR_ARG, MPI_Group_incl(world, 1, NULL, &made));
+  FAILS(MPI_ERR_ARG, MPI_Group_translate_ranks(world, 1, NULL, world, &other));
+  FAILS(MPI_ERR_ARG, MPI_Group_translate_ranks(world, 1, &one, world, NULL));
+  OK(MPI_Group_translate_ranks(world, 0, NULL, world, NULL));
+  FAILS(MPI_ERR_ARG, MPI_Type_indexed(1, &one, NULL, MPI_INT, &type));
+  FAILS(MPI_ERR_ARG, MPI_Type_create_hindexed(1, NULL, &at, MPI_INT, &type));
+  FAILS(MPI_ERR_ARG, MPI_Type_create_struct(1, &one, NULL, &(MPI_Datatype){MPI_INT}, &type));
+  FAILS(MPI_ERR_ARG, MPI_Type_create_subarray(1, NULL, &one, &one, MPI_ORDER_C, MPI_INT, &type));
+  FAILS(MPI_ERR_ARG, MPI_Dims_create(4, 1, NULL));
+  OK(MPI_Group_free(&world));
+}
+
 static void check_truncation(void) {
   int out[4] = {1, 2, 3, 4}, in[3] = {0, 0, -1}, count;
   MPI_Request request;
@@ -139,6 +159,7 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   check_arguments();
+  check_null_arrays();
   check_truncation();
   check_in_status();
   check_twice();

@@ -352,6 +352,7 @@ int group_excl(typename Abi::Group group, int n, const int* ranks, typename Abi:
   Call<Abi> call("MPI_Group_excl");
   mpi::Group* group_ = call.template object<mpi::Group>(group, "group");
   call.not_negative(n, mpi::err_arg, "n");
+  call.array(ranks, n, "ranks");
   call.address(newgroup, "newgroup");
   mpi::Group* newgroup_ = nullptr;
   if (call.bad()) [[unlikely]] return call.refuse();
@@ -375,6 +376,7 @@ int group_incl(typename Abi::Group group, int n, const int* ranks, typename Abi:
   Call<Abi> call("MPI_Group_incl");
   mpi::Group* group_ = call.template object<mpi::Group>(group, "group");
   call.not_negative(n, mpi::err_arg, "n");
+  call.array(ranks, n, "ranks");
   call.address(newgroup, "newgroup");
   mpi::Group* newgroup_ = nullptr;
   if (call.bad()) [[unlikely]] return call.refuse();
@@ -446,7 +448,9 @@ int group_translate_ranks(typename Abi::Group group1, int n, const int* ranks1, 
   Call<Abi> call("MPI_Group_translate_ranks");
   mpi::Group* group1_ = call.template object<mpi::Group>(group1, "group1");
   call.not_negative(n, mpi::err_arg, "n");
+  call.array(ranks1, n, "ranks1");
   mpi::Group* group2_ = call.template object<mpi::Group>(group2, "group2");
+  call.array(ranks2, n, "ranks2");
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::group_translate_ranks(call.p, *group1_, n, ranks1, *group2_, ranks2));
 }

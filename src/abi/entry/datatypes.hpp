@@ -132,6 +132,10 @@ int type_create_darray(int size, int rank, int ndims, const N* array_of_gsizes, 
     typename Abi::Datatype* newtype) {
   Call<Abi> call(form<N>("MPI_Type_create_darray", "MPI_Type_create_darray_c"));
   call.not_negative(ndims, mpi::err_arg, "ndims");
+  call.array(array_of_gsizes, ndims, "array_of_gsizes");
+  call.array(array_of_distribs, ndims, "array_of_distribs");
+  call.array(array_of_dargs, ndims, "array_of_dargs");
+  call.array(array_of_psizes, ndims, "array_of_psizes");
   mpi::Datatype* oldtype_ = call.template object<mpi::Datatype>(oldtype, "oldtype");
   call.address(newtype, "newtype");
   mpi::Datatype* newtype_ = nullptr;
@@ -180,6 +184,8 @@ int type_create_hindexed(N count, const N* array_of_blocklengths, const mpi::Cou
     typename Abi::Datatype oldtype, typename Abi::Datatype* newtype) {
   Call<Abi> call(form<N>("MPI_Type_create_hindexed", "MPI_Type_create_hindexed_c"));
   call.not_negative(count, mpi::err_count, "count");
+  call.array(array_of_blocklengths, count, "array_of_blocklengths");
+  call.array(array_of_displacements, count, "array_of_displacements");
   mpi::Datatype* oldtype_ = call.template object<mpi::Datatype>(oldtype, "oldtype");
   call.address(newtype, "newtype");
   mpi::Datatype* newtype_ = nullptr;
@@ -196,6 +202,7 @@ int type_create_hindexed_block(N count, N blocklength, const mpi::Count* array_o
   Call<Abi> call(form<N>("MPI_Type_create_hindexed_block", "MPI_Type_create_hindexed_block_c"));
   call.not_negative(count, mpi::err_count, "count");
   call.not_negative(blocklength, mpi::err_count, "blocklength");
+  call.array(array_of_displacements, count, "array_of_displacements");
   mpi::Datatype* oldtype_ = call.template object<mpi::Datatype>(oldtype, "oldtype");
   call.address(newtype, "newtype");
   mpi::Datatype* newtype_ = nullptr;
@@ -228,6 +235,7 @@ int type_create_indexed_block(N count, N blocklength, const N* array_of_displace
   Call<Abi> call(form<N>("MPI_Type_create_indexed_block", "MPI_Type_create_indexed_block_c"));
   call.not_negative(count, mpi::err_count, "count");
   call.not_negative(blocklength, mpi::err_count, "blocklength");
+  call.array(array_of_displacements, count, "array_of_displacements");
   mpi::Datatype* oldtype_ = call.template object<mpi::Datatype>(oldtype, "oldtype");
   call.address(newtype, "newtype");
   mpi::Datatype* newtype_ = nullptr;
@@ -266,6 +274,8 @@ int type_create_struct(N count, const N* array_of_blocklengths, const mpi::Count
     const typename Abi::Datatype* array_of_types, typename Abi::Datatype* newtype) {
   Call<Abi> call(form<N>("MPI_Type_create_struct", "MPI_Type_create_struct_c"));
   call.not_negative(count, mpi::err_count, "count");
+  call.array(array_of_blocklengths, count, "array_of_blocklengths");
+  call.array(array_of_displacements, count, "array_of_displacements");
   Datatypes<Abi> array_of_types_(call, array_of_types, count, "an element of array_of_types", false);
   call.address(newtype, "newtype");
   mpi::Datatype* newtype_ = nullptr;
@@ -281,6 +291,9 @@ int type_create_subarray(int ndims, const N* array_of_sizes, const N* array_of_s
     int order, typename Abi::Datatype oldtype, typename Abi::Datatype* newtype) {
   Call<Abi> call(form<N>("MPI_Type_create_subarray", "MPI_Type_create_subarray_c"));
   call.not_negative(ndims, mpi::err_arg, "ndims");
+  call.array(array_of_sizes, ndims, "array_of_sizes");
+  call.array(array_of_subsizes, ndims, "array_of_subsizes");
+  call.array(array_of_starts, ndims, "array_of_starts");
   mpi::Datatype* oldtype_ = call.template object<mpi::Datatype>(oldtype, "oldtype");
   call.address(newtype, "newtype");
   mpi::Datatype* newtype_ = nullptr;
@@ -456,6 +469,8 @@ int type_indexed(N count, const N* array_of_blocklengths, const N* array_of_disp
     typename Abi::Datatype oldtype, typename Abi::Datatype* newtype) {
   Call<Abi> call(form<N>("MPI_Type_indexed", "MPI_Type_indexed_c"));
   call.not_negative(count, mpi::err_count, "count");
+  call.array(array_of_blocklengths, count, "array_of_blocklengths");
+  call.array(array_of_displacements, count, "array_of_displacements");
   mpi::Datatype* oldtype_ = call.template object<mpi::Datatype>(oldtype, "oldtype");
   call.address(newtype, "newtype");
   mpi::Datatype* newtype_ = nullptr;

@@ -89,6 +89,7 @@ template <class Abi>
 int dims_create(int nnodes, int ndims, int* dims) {
   Call<Abi> call("MPI_Dims_create");
   call.not_negative(ndims, mpi::err_arg, "ndims");
+  call.array(dims, ndims, "dims");
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::dims_create(call.p, nnodes, ndims, dims));
 }

@@ -49,6 +49,9 @@ int make_allgather(Process& p, Schedule& s, const void* sendbuf, Count sendcount
   }
   if (int code = check_in_place(p, "receive", recvbuf)) return code;
   if (int code = check_blocks(p, "receive", recvbuf, recvcount, recvtype, comm.size())) return code;
+  if (!placed && comm.rank() > 0) {
+    if (int code = check_apart(p, sendbuf, sendcount, sendtype, recvbuf, recvtype)) return code;
+  }
   s.keep(recvtype);
   auto* blocks = s.array<Part>(comm.size());
   for (int i = 0; i < comm.size(); ++i) {

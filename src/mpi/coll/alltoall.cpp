@@ -44,6 +44,7 @@ int make_alltoall(Process& p, Schedule& s, const void* sendbuf, Count sendcount,
   if (int code = check_blocks(p, "receive", recvbuf, recvcount, recvtype, comm.peers().size())) return code;
   if (!placed) {
     if (int code = check_blocks(p, "send", sendbuf, sendcount, sendtype, comm.peers().size())) return code;
+    if (int code = check_apart(p, sendbuf, sendcount, sendtype, recvbuf, recvtype)) return code;
     s.keep(sendtype);
   }
   s.keep(recvtype);

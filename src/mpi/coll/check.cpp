@@ -54,6 +54,10 @@ int refuse_in_place(Process& p, const char* what) {
   return p.explain(err_buffer, fmt::format("MPI_IN_PLACE is not allowed as {} buffer here", what));
 }
 
+int refuse_aliased(Process& p) {
+  return p.explain(err_buffer, "the send and the receive buffer are the same memory: pass MPI_IN_PLACE as the send buffer");
+}
+
 int refuse_op(Process& p, const Datatype& type) {
   return p.explain(err_op, fmt::format("the operation is not defined on {}", type.name.empty() ? "this type" : type.name));
 }

@@ -14,6 +14,7 @@ namespace hf::mpi {
 [[gnu::cold]] int refuse_root(Process& p, int root, const Comm& comm);
 [[gnu::cold]] int refuse_blocks(Process& p, const char* what, Count count, const Datatype& type, int blocks);
 [[gnu::cold]] int refuse_in_place(Process& p, const char* what);
+[[gnu::cold]] int refuse_aliased(Process& p);
 [[gnu::cold]] int refuse_op(Process& p, const Datatype& type);
 
 // Whether data at this displacement from the buffer would stand where nothing can, in the first page: the buffer is a null
@@ -45,6 +46,14 @@ inline int check_blocks(Process& p, const char* what, const void* buffer, Count 
 inline int check_block(Process& p, const char* what, const void* buffer, Count count, const Datatype& type) {
   if (int code = check_in_place(p, what, buffer)) return code;
   return check_blocks(p, what, buffer, count, type, 1);
+}
+
+// What is received would overwrite what is still to be sent (MPI 5.0, 6.3: no aliasing): both buffers begin at one address.
+inline int check_apart(Process& p, const void* send, Count count, const Datatype& sendtype, const void* receive, const Datatype& recvtype) {
+  if (static_cast<const std::byte*>(send) + sendtype.true_lb != static_cast<const std::byte*>(receive) + recvtype.true_lb) [[likely]] {
+    return success;
+  }
+  return count > 0 && sendtype.size > 0 ? refuse_aliased(p) : success;
 }
 
 // Counts and displacements by rank, or by what `whose` says.
