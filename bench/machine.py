@@ -30,7 +30,8 @@ def describe():
     numbers = "/".join(cpu.get(name, "?") for name in ("cpu family", "model", "stepping"))
     memory_kib = int(re.search(r"MemTotal:\s+(\d+)", Path("/proc/meminfo").read_text())[1])
     return {"cpu": model, "family_model_stepping": numbers, "cores": len(os.sched_getaffinity(0)),
-            "memory_gib": round(memory_kib / (1 << 20)), "kernel": platform.release()}
+            "memory_gib": round(memory_kib / (1 << 20)), "kernel": platform.release(),
+            "congestion_control": Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()}
 
 
 def key(machine):

@@ -44,9 +44,14 @@ def missing(entry, failed, row, name):
     return "failed" if (row["series"], name) in failed else ""
 
 
+def congestion(of):
+    """The machine's choice; Holdfast's own inside a machine is reno (docs/tcp.md). Older results do not say."""
+    return f", TCP's congestion control {of['congestion_control']}" if "congestion_control" in of else ""
+
+
 def notes(entry):
-    yield (f"{machine.title(entry['machine'])}, kernel {entry['machine']['kernel']}; {entry['date']}; commit "
-           f"{entry['commit']}; {entry['repetitions']} round(s){', quick' if entry['quick'] else ''}.")
+    yield (f"{machine.title(entry['machine'])}, kernel {entry['machine']['kernel']}{congestion(entry['machine'])}; "
+           f"{entry['date']}; commit {entry['commit']}; {entry['repetitions']} round(s){', quick' if entry['quick'] else ''}.")
     yield distances(entry["rounds"])
     yield from disturbance(entry["rounds"])
     yield ("Medians over rounds. Ratios are medians of the ratios within a round; best: the better of Open MPI and MPICH, "

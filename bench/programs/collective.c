@@ -7,7 +7,7 @@
    than half a second. */
 #include "bench.h"
 
-enum { BATCHES = 25 };
+enum { BATCHES = 9 };
 
 static const char USAGE[] = "usage: collective NAME:SIZE:CALLS ... barrier:CALLS ...";
 
