@@ -19,19 +19,21 @@ from pathlib import Path
 
 import jobs
 import random_kills
+from lengths import Lengths
 from level_stories import WAYS, draw, injections
 from node_mutations import order_told
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+LONG_ENOUGH_S, STARTUP_S = 0.8, 0.1  # of an undisturbed run; the time in which a job is started, about
 
 
-def steered(build):
+def steered(build, times=1):
     """Programs whose output differs from run to run: name -> (words, what is wrong with an output or None)."""
     def agree(out):
         return None if out.startswith(b"streams agree, final state ") and out.count(b"\n") == 1 else f"stdout is {out[:200]!r}"
-    return {"orders": ([build / "bin/recovery_orders", 300, 1000], order_told),
-            "order_steered": ([build / "bin/tests/mpi_order_steered", 6000], agree)}
+    return {"orders": ([build / "bin/recovery_orders", 300 * times, 1000], order_told),
+            "order_steered": ([build / "bin/tests/mpi_order_steered", 6000 * times], agree)}
 
 
 class Suite:
@@ -39,42 +41,45 @@ class Suite:
         self.options = options
         self.build = Path(options.build).resolve()
         self.steered = steered(self.build)
-        self.fixed = {times: random_kills.programs(self.build, times) for times in (1, 2)}
-        self.names = sorted([*self.steered, *self.fixed[1]])
+        self.names = sorted([*self.steered, *random_kills.programs(self.build)])
+        self.lengths = Lengths()
         if options.programs:
             self.names = sorted(set(options.programs.split(",")))
         self.references, self.failures = {}, []
         self.counts = collections.defaultdict(collections.Counter)  # way -> what -> how many
 
-    def words(self, case):
-        """Of the program; at the levels at which messages wait for a disk a run takes several times as long anyway."""
+    def words(self, case, times):
         if case.program in self.steered:
-            return self.steered[case.program][0]
-        return self.fixed[1 if self.waits_for_disk(case.way) else 2][case.program]
+            return steered(self.build, times)[case.program][0]
+        return random_kills.programs(self.build, times)[case.program]
 
     @staticmethod
     def waits_for_disk(way):
         return way.protocol == "pessimist" and "disk" in way.level
 
-    def run(self, case, inject=(), undisturbed_s=0.0):
+    def run(self, case, times, inject=(), undisturbed_s=0.0):
         way = case.way
         options = ["--protocol", way.protocol, "--large-messages", case.large, "--eager-limit", case.eager]
         options += ["--log-level", way.level, "--spares", str(case.spares), "--fan-out", str(case.fan_out)] if case.nodes > 1 else []
         options += ["--event-loggers", str(way.loggers)] if way.loggers else []
         options += ["--event-copies", str(way.copies)] if way.copies > 1 else []
-        return jobs.run(self.build, case.ranks, self.words(case), nodes=case.nodes, inject=inject, options=options,
+        return jobs.run(self.build, case.ranks, self.words(case, times), nodes=case.nodes, inject=inject, options=options,
                         timeout_s=max(self.options.timeout, 20 * undisturbed_s))
 
     def reference(self, case):
-        """An undisturbed run of the same program, ranks and nodes: (Outcome, what is wrong with it)."""
+        """An undisturbed run of the same program, ranks and nodes: (times, Outcome, what is wrong with it)."""
         way = case.way
         key = (case.program, case.ranks, case.nodes, way.protocol, way.level)
         if case.program in self.steered:  # only its time is of interest
             key = (case.program, case.ranks, case.nodes, self.waits_for_disk(way))
         if key not in self.references:
-            outcome = self.run(case)
-            self.references[key] = (outcome, self.wrong(case, outcome, outcome.stdout))
+            kind = (case.program, case.ranks, case.nodes, self.waits_for_disk(way))
+            self.references[key] = self.lengths.undisturbed(kind, LONG_ENOUGH_S, lambda times: self.undisturbed(case, times))
         return self.references[key]
+
+    def undisturbed(self, case, times):
+        outcome = self.run(case, times)
+        return outcome, self.wrong(case, outcome, outcome.stdout), outcome.seconds - STARTUP_S
 
     def wrong(self, case, outcome, expected):
         if case.program not in self.steered or outcome.exit_code != 0:
@@ -84,11 +89,11 @@ class Suite:
     def run_case(self, number):
         choose = random.Random(f"{self.options.seed}/{number}")
         case = draw(number, choose, self.names)
-        reference, problem = self.reference(case)
+        times, reference, problem = self.reference(case)
         if problem:
             return self.failed(case, reference, "undisturbed run: " + problem)
-        inject = injections(case, max(0.05, reference.seconds - 0.1), choose)
-        outcome = self.run(case, inject, reference.seconds)
+        inject = injections(case, max(0.05, reference.seconds - STARTUP_S), choose)
+        outcome = self.run(case, times, inject, reference.seconds)
         count = self.counts[case.way]
         count["cases"] += 1
         count["asked"] += sum(words.startswith("kill:") and "point=" not in words for words in inject)

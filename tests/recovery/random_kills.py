@@ -23,6 +23,7 @@ import time
 from pathlib import Path
 
 import jobs
+from lengths import Lengths
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -30,10 +31,12 @@ ROOT = HERE.parent.parent
 Case = collections.namedtuple("Case", "number program ranks nodes kills losses style seed large eager fan_out cut orphans loggers copies")
 
 APART_S = 0.4  # between two losses of nodes: what one takes to be noticed and mended
+# What an undisturbed run takes at least, on any machine: what is to be lost comes while it runs. A second loss comes when the first is mended.
+LONG_ENOUGH_S, LONG_ENOUGH_FOR_NODES_S = 0.35, 1.3
 
 
 def programs(build, times=1):
-    """Name -> words; each takes `times` 0.2 to 1 s undisturbed on two cores."""
+    """Name -> words; `times` is how many times its shortest run each computes."""
     examples = build / "examples"
     table = {
         "heat": [examples / "heat", "--size", 320, "--steps", 400 * times, "--every", 10],
@@ -150,11 +153,8 @@ class Suite:
     def __init__(self, options):
         self.options = options
         self.build = Path(options.build).resolve()
-        # A second loss comes when the first is mended: the job must still run then, on any machine.
-        waits_for_disk = "disk" in (options.log_level or "") and options.protocol == "pessimist"  # takes several times as long anyway
-        self.programs = programs(self.build, 4 if options.lose_nodes and not waits_for_disk else 1)
-        if options.program:
-            self.programs = {options.program: self.programs[options.program]}
+        self.names = [options.program] if options.program else sorted(programs(self.build))
+        self.lengths = Lengths()
         self.references = {}
         self.startup_s = None
         self.failures = []
@@ -169,25 +169,30 @@ class Suite:
         return self.startup_s
 
     def reference(self, case):
-        """The undisturbed run of the same program, ranks and nodes."""
+        """The undisturbed run of the same program, ranks and nodes, long enough to lose something in it: (words, outcome, problem)."""
         key = (case.program, case.ranks, case.nodes, case.losses, case.large, case.eager, case.loggers, case.copies)
         if key not in self.references:
-            outcome = jobs.run(self.build, case.ranks, self.programs[case.program], nodes=case.nodes,
-                               options=self.words(case), timeout_s=self.options.timeout)
-            problem = jobs.complaint(outcome, outcome.stdout) or (None if outcome.stdout else "printed nothing")
-            self.references[key] = (outcome, problem)
+            at_least_s = LONG_ENOUGH_FOR_NODES_S if case.losses else LONG_ENOUGH_S
+            times, outcome, problem = self.lengths.undisturbed((case.program, case.ranks, case.nodes), at_least_s,
+                                                               lambda times: self.undisturbed(case, times))
+            self.references[key] = (programs(self.build, times)[case.program], outcome, problem)
         return self.references[key]
+
+    def undisturbed(self, case, times):
+        outcome = jobs.run(self.build, case.ranks, programs(self.build, times)[case.program], nodes=case.nodes, options=self.words(case),
+                           timeout_s=self.options.timeout)
+        problem = jobs.complaint(outcome, outcome.stdout) or (None if outcome.stdout else "printed nothing")
+        return outcome, problem, outcome.seconds - self.startup()
 
     def words(self, case):
         return ways(case) + ["--protocol", self.options.protocol] + (["--log-level", self.options.log_level] if case.nodes > 1 and self.options.log_level else [])
 
     def run_case(self, case):
-        reference, problem = self.reference(case)
+        words, reference, problem = self.reference(case)
         if problem:
             return self.failed(case, reference, "undisturbed run: " + problem)
         span_s = max(0.05, reference.seconds - self.startup())
-        outcome = jobs.run(self.build, case.ranks, self.programs[case.program], nodes=case.nodes,
-                           inject=injections(case, span_s), options=self.words(case),
+        outcome = jobs.run(self.build, case.ranks, words, nodes=case.nodes, inject=injections(case, span_s), options=self.words(case),
                            timeout_s=self.options.timeout)
         self.kills_asked += case.kills
         self.kills_done += outcome.kills
@@ -228,10 +233,10 @@ class Suite:
             Path(self.options.log).write_text("")
         self.say(f"random kills: seed {self.options.seed}, {self.options.cases} cases, commit {commit}, "
                  f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC, {os.cpu_count()} cores, "
-                 f"Linux {platform.release().split('-')[0]}, programs {', '.join(sorted(self.programs))}")
+                 f"Linux {platform.release().split('-')[0]}, programs {', '.join(self.names)}")
 
     def summary(self, seconds):
-        for name in sorted(self.programs):
+        for name in self.names:
             passed = {kills: self.counts[name, kills] for kills in (0, 1, 2, 5)}
             self.say(f"  {name:14s} passed with 0, 1, 2, 5 kills: {', '.join(str(n) for n in passed.values())}")
         self.say(f"{self.finished} cases in {seconds:.0f} s: {len(self.failures)} failed; "
@@ -244,7 +249,7 @@ class Suite:
         started = last = time.monotonic()
         numbers = [self.options.only] if self.options.only is not None else range(self.options.cases)
         for number in numbers:
-            self.run_case(draw(number, self.options.seed, self.programs, self.options.lose_nodes or self.options.partitions,
+            self.run_case(draw(number, self.options.seed, self.names, self.options.lose_nodes or self.options.partitions,
                                self.options.partitions, self.options.protocol == "optimist", self.options.event_loggers,
                                self.options.event_copies))
             self.finished += 1
