@@ -2,10 +2,12 @@
 
 #include <sys/mman.h>
 
+#include "base/map_apart.hpp"
+
 namespace hf::mpi {
 
 void* pool_block(std::size_t bytes) {
-  void* block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* block = map_apart(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
   if (block == MAP_FAILED) throw std::bad_alloc();
   return block;
 }

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/map_apart.hpp"
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -23,7 +25,7 @@ Result<Mapping> Mapping::map(int fd, bool writable, std::size_t bytes) {
     if (::fstat(fd, &status) != 0) return fail(fmt::format("cannot examine a shared file: {}", std::strerror(errno)));
     bytes = static_cast<std::size_t>(status.st_size);
   }
-  void* at = ::mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
+  void* at = map_apart(bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd);
   if (at == MAP_FAILED) return fail(fmt::format("cannot map {} bytes of shared memory: {}", bytes, std::strerror(errno)));
   Mapping out;
   out.bytes_ = MutableBytes(static_cast<std::byte*>(at), bytes);

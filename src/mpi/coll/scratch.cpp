@@ -5,6 +5,8 @@
 #include <array>
 #include <bit>
 
+#include "base/map_apart.hpp"
+
 namespace hf::mpi {
 namespace {
 
@@ -30,7 +32,7 @@ std::byte* scratch_take(std::size_t bytes) {
     return reinterpret_cast<std::byte*>(block);
   }
   // Of a type with wide gaps little is touched.
-  void* block = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* block = map_apart(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
   return block == MAP_FAILED ? nullptr : static_cast<std::byte*>(block);
 }
 

@@ -17,6 +17,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/map_apart.hpp"
 
 namespace hf::rail::tcp {
 namespace {
@@ -133,7 +134,7 @@ PageBuffer::~PageBuffer() {
 
 bool PageBuffer::map(std::size_t capacity) {
   HF_CHECK(!base_);
-  void* p = ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* p = map_apart(capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
   if (p == MAP_FAILED) return false;
   base_ = static_cast<std::byte*>(p);
   capacity_ = capacity;
