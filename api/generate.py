@@ -37,6 +37,7 @@ def generate():
         if any(f.chapter == chapter and entries.implemented(f) for f in functions):
             files[f"src/abi/entry/{chapter}.hpp"] = entries.make_templates(functions, chapter)
         files[f"src/abi/standard/entry_{chapter}.cpp"] = entries.make_symbols(functions, chapter)
+    files["src/abi/standard/entries.S"] = entries.make_entries(functions)
     return files
 
 

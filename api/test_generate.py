@@ -148,8 +148,15 @@ class Entries(unittest.TestCase):
     def test_functions_that_are_not_implemented_name_themselves(self):
         text = entries.make_symbols(parse_functions("Cart_sub none\n  comm:comm remain_dims:int[]", "topologies"), "topologies")
         self.assertIn('return hf::abi::unsupported<Standard>("MPI_Cart_sub", comm);', text)
-        self.assertIn("int PMPI_Cart_sub(MPI_Comm comm, const int[])", text)
-        self.assertIn("HF_WEAK_NAME(MPI_Cart_sub);", text)
+        self.assertIn("int holdfast_MPI_Cart_sub(MPI_Comm comm, const int[])", text)
+        self.assertIn("HF_ENTRY(MPI_Cart_sub);", text)
+
+    def test_arguments_that_are_passed_on_the_stack_are_counted(self):
+        text = entries.make_entries(parse_functions("Comm_size\n  comm:comm size:int>\n\nScatter large\n  sendbuf:buffer sendcount:count "
+                                                    "sendtype:committed recvbuf:buffer> recvcount:count recvtype:committed root:root comm:comm",
+                                                    "collectives"))
+        self.assertIn("  entry MPI_Comm_size, 0\n", text)
+        self.assertIn("  entry MPI_Scatter, 2\n  entry MPI_Scatter_c, 2\n", text)
 
     def test_what_makes_an_object_with_an_error_handler_tells_that_handler(self):
         init = one("Session_init anytime, none\n  info:info? errhandler:errhandler session:session>", "sessions")

@@ -1,9 +1,10 @@
-// Calls the program's functions with the handles of the front end that they were registered through.
+// Calls the program's functions, on its stack, with the handles of the front end that they were registered through.
 #pragma once
 #include <algorithm>
 #include <limits>
 
 #include "abi/handles.hpp"
+#include "abi/own_stack.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/frontend.hpp"
 #include "mpi/status.hpp"
@@ -25,7 +26,7 @@ class FrontendOf final : public mpi::Frontend {
                mpi::Datatype& type) const override {
     auto lent = handles().template lend<typename Abi::Datatype>(type);
     if (callback.kind == large_form) {
-      function<typename Abi::User_function_c>(callback)(const_cast<void*>(in), inout, &count, &lent.handle);
+      on_program<typename Abi::User_function_c>(callback, const_cast<void*>(in), inout, &count, &lent.handle);
       return;
     }
     // A function of the small form sees what does not fit an int in several calls.
@@ -33,7 +34,7 @@ class FrontendOf final : public mpi::Frontend {
     for (mpi::Count done = 0; done < count;) {
       int length = static_cast<int>(std::min(count - done, most));
       const std::ptrdiff_t offset = static_cast<std::ptrdiff_t>(done * type.extent);
-      function<typename Abi::User_function>(callback)(
+      on_program<typename Abi::User_function>(callback, 
           const_cast<char*>(static_cast<const char*>(in)) + offset, static_cast<char*>(inout) + offset, &length,
           &lent.handle);
       done += std::min(count - done, most);
@@ -43,29 +44,29 @@ class FrontendOf final : public mpi::Frontend {
   int call_comm_copy_attribute(const mpi::Callback& callback, mpi::Comm& comm, int keyval, void* extra, void* in,
                                void* out, int* flag) const override {
     auto lent = handles().template lend<typename Abi::Comm>(comm);
-    return function<typename Abi::Comm_copy_attr_function>(callback)(lent.handle, keyval, extra, in, out, flag);
+    return on_program<typename Abi::Comm_copy_attr_function>(callback, lent.handle, keyval, extra, in, out, flag);
   }
   int call_comm_delete_attribute(const mpi::Callback& callback, mpi::Comm& comm, int keyval, void* value,
                                  void* extra) const override {
     auto lent = handles().template lend<typename Abi::Comm>(comm);
-    return function<typename Abi::Comm_delete_attr_function>(callback)(lent.handle, keyval, value, extra);
+    return on_program<typename Abi::Comm_delete_attr_function>(callback, lent.handle, keyval, value, extra);
   }
   int call_type_copy_attribute(const mpi::Callback& callback, mpi::Datatype& type, int keyval, void* extra, void* in,
                                void* out, int* flag) const override {
     auto lent = handles().template lend<typename Abi::Datatype>(type);
-    return function<typename Abi::Type_copy_attr_function>(callback)(lent.handle, keyval, extra, in, out, flag);
+    return on_program<typename Abi::Type_copy_attr_function>(callback, lent.handle, keyval, extra, in, out, flag);
   }
   int call_type_delete_attribute(const mpi::Callback& callback, mpi::Datatype& type, int keyval, void* value,
                                  void* extra) const override {
     auto lent = handles().template lend<typename Abi::Datatype>(type);
-    return function<typename Abi::Type_delete_attr_function>(callback)(lent.handle, keyval, value, extra);
+    return on_program<typename Abi::Type_delete_attr_function>(callback, lent.handle, keyval, value, extra);
   }
 
   void call_comm_errhandler(const mpi::Callback& callback, mpi::Comm* comm, int* code) const override {
     using Function = typename Abi::Comm_errhandler_function;
     if (!comm) return call_with_null<Function, typename Abi::Comm, mpi::Comm>(callback, code);
     auto lent = handles().template lend<typename Abi::Comm>(*comm);
-    function<Function>(callback)(&lent.handle, code);
+    on_program<Function>(callback, &lent.handle, code);
   }
   void call_file_errhandler(const mpi::Callback& callback, int* code) const override {
     call_with_null<typename Abi::File_errhandler_function, typename Abi::File, mpi::File>(callback, code);
@@ -78,15 +79,15 @@ class FrontendOf final : public mpi::Frontend {
     if (!callback) return 0;
     typename Abi::Status converted{};
     Abi::store(converted, status, true);
-    const int code = function<typename Abi::Grequest_query_function>(callback)(extra, &converted);
+    const int code = on_program<typename Abi::Grequest_query_function>(callback, extra, &converted);
     status = Abi::load(converted);
     return code;
   }
   int call_grequest_free(const mpi::Callback& callback, void* extra) const override {
-    return callback ? function<typename Abi::Grequest_free_function>(callback)(extra) : 0;
+    return callback ? on_program<typename Abi::Grequest_free_function>(callback, extra) : 0;
   }
   int call_grequest_cancel(const mpi::Callback& callback, void* extra, int complete) const override {
-    return callback ? function<typename Abi::Grequest_cancel_function>(callback)(extra, complete) : 0;
+    return callback ? on_program<typename Abi::Grequest_cancel_function>(callback, extra, complete) : 0;
   }
 
  private:
@@ -94,10 +95,14 @@ class FrontendOf final : public mpi::Frontend {
   static Function* function(const mpi::Callback& callback) {
     return reinterpret_cast<Function*>(callback.function);
   }
+  template <class Function, class... Arguments>
+  static auto on_program(const mpi::Callback& callback, Arguments... arguments) {
+    return on_program_stack([&] { return function<Function>(callback)(arguments...); });
+  }
   template <class Function, class Handle, class Object>
   static void call_with_null(const mpi::Callback& callback, int* code) {
     auto handle = Abi::template handle<Handle>(facts<Object>.null);
-    function<Function>(callback)(&handle, code);
+    on_program<Function>(callback, &handle, code);
   }
   static Handles<Abi>& handles() { return Handles<Abi>::instance(); }
 };

@@ -14,6 +14,8 @@
 #include <new>
 #include <utility>
 
+#include "base/map_apart.hpp"
+
 namespace {
 
 // Blocks of 2^n bytes, cut one behind the other out of a range of addresses that is reserved once, and used again by size. A head stands before
@@ -43,7 +45,7 @@ struct Lock {
 bool is_ours(const void* memory) { return memory >= begin && memory < end; }
 
 void reserve_range() {
-  void* range = ::mmap(nullptr, range_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* range = hf::map_apart(range_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
   begin = unused = end = range == MAP_FAILED ? nowhere : static_cast<std::byte*>(range);
   if (range != MAP_FAILED) end += range_bytes;
 }

@@ -59,9 +59,9 @@ TEST(OwnHeap, BlocksAreAlignedAndApart) {
 }
 
 TEST(OwnHeap, ItIsNotThatOfTheProgram) {
-  auto* program = static_cast<unsigned char*>(std::malloc(100));
+  unsigned char* volatile program = static_cast<unsigned char*>(std::malloc(100));  // volatile: compilers know that it is not new's
   auto* own = static_cast<unsigned char*>(::operator new(100));
-  const auto apart = reinterpret_cast<std::uintptr_t>(own) - reinterpret_cast<std::uintptr_t>(program);
+  const auto apart = reinterpret_cast<std::uintptr_t>(own) - reinterpret_cast<std::uintptr_t>(static_cast<void*>(program));
   EXPECT_GT(std::min(apart, std::uintptr_t{0} - apart), std::uintptr_t{1} << 24);
   ::operator delete(own);
   ::operator delete(program);  // as if another library had made it

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "abi/kinds.hpp"
 #include "mpi/status.hpp"
@@ -10,8 +11,15 @@
 #include "mpi.h"
 #pragma GCC visibility pop
 
-// MPI_X as a weak name of PMPI_X: a profiling library can define its own MPI_X and call PMPI_X (MPI 5.0, 15.2).
-#define HF_WEAK_NAME(name) decltype(P##name) name __attribute__((weak, alias("P" #name)))
+// After the definition of holdfast_MPI_X: it is what PMPI_X and, weak, MPI_X are, called by entries.S on the library's own stack, or where there is
+// none by these names alone.
+#if HOLDFAST_OWN_STACK
+#define HF_ENTRY(name) static_assert(std::is_same_v<decltype(holdfast_##name), decltype(P##name)>)
+#else
+#define HF_ENTRY(name)                                                  \
+  decltype(holdfast_##name) P##name __attribute__((alias("holdfast_" #name))); \
+  decltype(holdfast_##name) name __attribute__((weak, alias("holdfast_" #name)))
+#endif
 
 namespace hf::abi {
 
