@@ -102,6 +102,11 @@ void preload(const std::string& library, std::vector<std::string>& environment) 
   auto set = std::ranges::find_if(environment, [&](const std::string& entry) { return entry.starts_with(name); });
   if (set == environment.end()) environment.push_back(fmt::format("{}{}", name, library));
   else *set = fmt::format("{}{}:{}", name, library, set->substr(name.size()));
+  // A function that is bound at its first call leaves the vector registers on the program's stack, with what the MPI library had in them.
+  constexpr std::string_view bind_now = "LD_BIND_NOW=";
+  if (std::ranges::none_of(environment, [&](const std::string& entry) { return entry.starts_with(bind_now); })) {
+    environment.push_back(fmt::format("{}1", bind_now));
+  }
 }
 
 }  // namespace hf::daemon

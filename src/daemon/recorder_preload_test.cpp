@@ -36,10 +36,10 @@ TEST(RecorderPreload, TornFilesAreRead) {
 TEST(RecorderPreload, WhatIsPreloadedAlreadyStays) {
   std::vector<std::string> environment{"A=1"};
   preload("/r.so", environment);
-  EXPECT_EQ(environment.back(), "LD_PRELOAD=/r.so");
-  environment = {"LD_PRELOAD=/other.so", "A=1"};
+  EXPECT_EQ(environment, (std::vector<std::string>{"A=1", "LD_PRELOAD=/r.so", "LD_BIND_NOW=1"}));
+  environment = {"LD_PRELOAD=/other.so", "LD_BIND_NOW=", "A=1"};
   preload("/r.so", environment);
-  EXPECT_EQ(environment, (std::vector<std::string>{"LD_PRELOAD=/r.so:/other.so", "A=1"}));
+  EXPECT_EQ(environment, (std::vector<std::string>{"LD_PRELOAD=/r.so:/other.so", "LD_BIND_NOW=", "A=1"}));
 }
 
 }  // namespace

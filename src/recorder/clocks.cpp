@@ -5,7 +5,7 @@
 #include <sys/times.h>
 #include <time.h>
 
-#include "recorder/process.hpp"
+#include "recorder/aside.hpp"
 
 namespace hf::recorder {
 namespace {
@@ -27,20 +27,24 @@ std::uint64_t read_system(std::uint32_t clock) {
 }
 
 std::uint64_t read_clock(std::uint32_t clock) {
-  LibcOperation operation("the reading of a clock");
-  if (!operation.records()) return read_system(clock);
-  std::uint64_t ns = 0;
-  if (!process.recording.replay_clock(clock, ns)) ns = process.recording.record_clock(clock, read_system(clock));
-  process.publish_reads();
-  return ns;
+  return aside([clock] {
+    LibcOperation operation("the reading of a clock");
+    if (!operation.records()) return read_system(clock);
+    std::uint64_t ns = 0;
+    if (!process.recording.replay_clock(clock, ns)) ns = process.recording.record_clock(clock, read_system(clock));
+    process.publish_reads();
+    return ns;
+  });
 }
 
 // What a call wrote, if it succeeded: the same number of bytes each time.
 template <class Value>
 void read_bytes(Call call, Value* value) {
-  std::size_t bytes = sizeof *value;
-  LibcOperation operation("times or getrusage");
-  if (operation.records() && !process.recording.replay_bytes(call, value, bytes)) process.recording.record_bytes(call, value, bytes);
+  aside([=] {
+    std::size_t bytes = sizeof *value;
+    LibcOperation operation("times or getrusage");
+    if (operation.records() && !process.recording.replay_bytes(call, value, bytes)) process.recording.record_bytes(call, value, bytes);
+  });
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "recorder/aside.hpp"
 #include "recorder/looks.hpp"
 #include "recorder/names.hpp"
-#include "recorder/process.hpp"
 #include "recorder/random.hpp"
 
 namespace hf::recorder {
@@ -48,7 +48,7 @@ FileState state_of(const char* path) {
 }
 
 // The file is opened for what it contains: to be read, or changed. False: it was not there in the run before, and is not there.
-bool use(const char* path, bool reads_only) {
+bool use_aside(const char* path, bool reads_only) {
   Name* name = name_of(hash_of(path));
   if (!name) return true;
   const FileState now = state_of(path);
@@ -69,6 +69,10 @@ bool use(const char* path, bool reads_only) {
   return true;
 }
 
+bool use(const char* path, bool reads_only) {
+  return aside([=] { return use_aside(path, reads_only); });
+}
+
 bool failed_before(const Name& name, FileStep step, unsigned occurrence) {
   const auto failed = static_cast<FileStep>(static_cast<unsigned>(step) + static_cast<unsigned>(FileStep::failed));
   FileState state;
@@ -80,7 +84,7 @@ bool failed_before(const Name& name, FileStep step, unsigned occurrence) {
 
 // One step that has its effect once: repeated, it fails with `done_already`.
 template <class Do>
-int do_once(FileStep step, std::uint64_t hash, int done_already, Do what) {
+int do_once_aside(FileStep step, std::uint64_t hash, int done_already, Do what) {
   Name* name = name_of(hash);
   if (!name) return what();
   const unsigned occurrence = next_occurrence(*name, step);
@@ -95,6 +99,11 @@ int do_once(FileStep step, std::uint64_t hash, int done_already, Do what) {
   if (!recorded) process.recording.record_file(failed, hash, {static_cast<std::int64_t>(occurrence), 0});
   errno = code;
   return result;
+}
+
+template <class Do>
+int do_once(FileStep step, std::uint64_t hash, int done_already, Do what) {
+  return aside([=] { return do_once_aside(step, hash, done_already, what); });
 }
 
 void mark_made(const char* path) {

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "recorder/process.hpp"
+#include "recorder/aside.hpp"
 
 namespace hf::recorder {
 namespace {
@@ -16,13 +16,15 @@ pid_t shown_pid = 0, real_pid = 0;  // 0: not asked for yet
 pid_t system_pid() { return static_cast<pid_t>(::syscall(SYS_getpid)); }
 
 pid_t show() {
-  LibcOperation operation("getpid");
-  if (!operation.records()) return system_pid();
-  if (shown_pid != 0) return shown_pid;
-  real_pid = system_pid();
-  std::uint64_t value = static_cast<std::uint64_t>(real_pid);
-  if (!process.recording.replay_value(Call::process_id, value)) process.recording.record_value(Call::process_id, value);
-  return shown_pid = static_cast<pid_t>(value);
+  return aside([] {
+    LibcOperation operation("getpid");
+    if (!operation.records()) return system_pid();
+    if (shown_pid != 0) return shown_pid;
+    real_pid = system_pid();
+    std::uint64_t value = static_cast<std::uint64_t>(real_pid);
+    if (!process.recording.replay_value(Call::process_id, value)) process.recording.record_value(Call::process_id, value);
+    return shown_pid = static_cast<pid_t>(value);
+  });
 }
 
 // In a child of fork the number shown means its parent.
@@ -52,13 +54,15 @@ HOLDFAST_REPLACES pid_t gettid() noexcept {
 }
 
 HOLDFAST_REPLACES pid_t getppid() noexcept {
-  std::uint64_t value = static_cast<std::uint64_t>(::syscall(SYS_getppid));
   const bool records = process.records(__builtin_return_address(0));
-  LibcOperation operation("getppid", records);
-  if (operation.records() && !process.recording.replay_value(Call::parent_id, value)) {
-    process.recording.record_value(Call::parent_id, value);
-  }
-  return static_cast<pid_t>(value);
+  return aside([records] {
+    std::uint64_t value = static_cast<std::uint64_t>(::syscall(SYS_getppid));
+    LibcOperation operation("getppid", records);
+    if (operation.records() && !process.recording.replay_value(Call::parent_id, value)) {
+      process.recording.record_value(Call::parent_id, value);
+    }
+    return static_cast<pid_t>(value);
+  });
 }
 
 HOLDFAST_REPLACES int kill(pid_t pid, int signal) noexcept { return static_cast<int>(::syscall(SYS_kill, meant(pid), signal)); }

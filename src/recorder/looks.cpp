@@ -7,8 +7,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "recorder/aside.hpp"
 #include "recorder/names.hpp"
-#include "recorder/process.hpp"
 
 namespace hf::recorder {
 namespace {
@@ -98,8 +98,7 @@ int look(FileStep step, const char* path, std::int64_t how, FileStatus* status, 
   return result_of(error);
 }
 
-int status_at(const void* caller, int directory, const char* path, struct stat* to, int flags) {
-  if (!is_recorded(caller, directory, path)) return system_status(directory, path, to, flags);
+int recorded_status(int directory, const char* path, struct stat* to, int flags) {
   FileStatus status;
   const FileStep step = (flags & AT_SYMLINK_NOFOLLOW) != 0 ? FileStep::looked_at_link : FileStep::looked;
   bool asked = false;
@@ -122,10 +121,15 @@ int status_at(const void* caller, int directory, const char* path, struct stat* 
   return 0;
 }
 
+int status_at(const void* caller, int directory, const char* path, struct stat* to, int flags) {
+  if (!is_recorded(caller, directory, path)) return system_status(directory, path, to, flags);
+  return aside([=] { return recorded_status(directory, path, to, flags); });
+}
+
 int access_at(const void* caller, int directory, const char* path, int mode, int flags) {
   auto ask = [=] { return next(next_faccessat, "faccessat")(directory, path, mode, flags); };
   if (!is_recorded(caller, directory, path)) return ask();
-  return look(FileStep::asked, path, mode | static_cast<std::int64_t>(flags) << 32, nullptr, ask);
+  return aside([=] { return look(FileStep::asked, path, mode | static_cast<std::int64_t>(flags) << 32, nullptr, ask); });
 }
 
 }  // namespace

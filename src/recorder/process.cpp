@@ -1,4 +1,4 @@
-#include "recorder/process.hpp"
+#include "recorder/aside.hpp"
 
 #include <fcntl.h>
 #include <link.h>
@@ -13,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/map_apart.hpp"
 #include "wire/bootstrap.hpp"
 #include "wire/recorder.hpp"
 
@@ -21,6 +22,7 @@ namespace hf::recorder {
 constexpr Process::Process() : recording({append_event, diverged}), published_reads_(&unpublished_reads_) {}
 
 constinit Process process;
+alignas(16) std::byte aside_stack[aside_bytes];
 
 void child_of_fork() { process.stop(); }
 
@@ -112,8 +114,13 @@ std::uint64_t hash_of_program() {
 
 // At the first call of a function that is recorded.
 bool Process::start() {
-  const int before = errno;
   state_ = State::off;  // not for what is called here
+  call_on_stack(aside_stack + aside_bytes, [](void* self) { static_cast<Process*>(self)->find_out(); }, this);
+  return state_ == State::on;
+}
+
+void Process::find_out() {
+  const int before = errno;
   const char* agent = ::getenv(wire::env_agent);
   const char* rank = ::getenv(wire::env_rank);
   if (agent && *agent && rank && ask_for_past(agent, atoi(rank)) && is_rank()) {
@@ -122,7 +129,6 @@ bool Process::start() {
     state_ = State::on;
   }
   errno = before;
-  return state_ == State::on;
 }
 
 bool Process::ask_for_past(const char* agent, std::int32_t rank) {
@@ -133,7 +139,7 @@ bool Process::ask_for_past(const char* agent, std::int32_t rank) {
   const wire::BootstrapKind kind = ask(socket, rank, info, file);
   bool known = kind == wire::BootstrapKind::absent;
   if (kind == wire::BootstrapKind::past) {
-    void* memory = info.bytes == 0 ? nullptr : ::mmap(nullptr, info.bytes, PROT_READ, MAP_PRIVATE, file, 0);
+    void* memory = info.bytes == 0 ? nullptr : map_apart(info.bytes, PROT_READ, MAP_PRIVATE, file);
     known = memory != MAP_FAILED;
     if (known) recording.load(static_cast<const std::byte*>(memory), info.bytes, info.clock_reads);
     if (known) threads.order.load(static_cast<const std::byte*>(memory), info.bytes, info.thread_turns);
@@ -179,16 +185,13 @@ void Process::keep(const void* event, std::size_t bytes) {
     too_many_ = true;
     return;
   }
-  if (kept_bytes_ + bytes > kept_room_) {
-    const std::size_t room = kept_room_ == 0 ? 64 << 10 : 2 * kept_room_;
-    void* memory = kept_room_ == 0 ? ::mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                                   : ::mremap(kept_, kept_room_, room, MREMAP_MAYMOVE);
+  if (!kept_) {
+    void* memory = map_apart(kept_max, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
     if (memory == MAP_FAILED) {
       too_many_ = true;
       return;
     }
     kept_ = static_cast<std::byte*>(memory);
-    kept_room_ = room;
   }
   memcpy(kept_ + kept_bytes_, event, bytes);
   kept_bytes_ += bytes;
@@ -215,7 +218,7 @@ bool Process::attach(Append append, void* self, std::uint64_t* clock_reads) {
     append_event(kept_ + at, core::vprotocol::encoded_bytes(head));
     at += core::vprotocol::encoded_bytes(head);
   }
-  if (kept_) ::munmap(kept_, kept_room_);
+  if (kept_) ::munmap(kept_, kept_max);
   kept_ = nullptr;
   published_reads_ = clock_reads;
   publish_reads();

@@ -23,11 +23,12 @@ class Process {
       if (state_ == State::off || !start()) return false;
     }
     if (is_of_library(caller) || inside_handler()) return false;
-    return thread_ == __builtin_thread_pointer() || threads.orders_this_thread();
+    return on_main_thread() || threads.orders_this_thread();
   }
+  bool on_main_thread() const { return thread_ == __builtin_thread_pointer(); }
   // What only the main thread's calls are recorded of.
   [[gnu::always_inline]] bool records_in_main_thread(const void* caller) {
-    return records(caller) && thread_ == __builtin_thread_pointer();
+    return records(caller) && on_main_thread();
   }
   // It records, or will.
   bool may_record() const { return state_ != State::off; }
@@ -46,6 +47,7 @@ class Process {
  private:
   enum class State : std::uint8_t { unknown, on, off };
   bool start();
+  void find_out();
   bool is_of_library(const void* caller) const {
     return reinterpret_cast<std::uintptr_t>(caller) - threads.library_begin < threads.library_bytes;
   }
@@ -65,7 +67,7 @@ class Process {
   std::uint64_t* published_reads_;
   // Events from before MPI_Init.
   std::byte* kept_ = nullptr;
-  std::size_t kept_bytes_ = 0, kept_room_ = 0;
+  std::size_t kept_bytes_ = 0;
   bool too_many_ = false;
   std::uint64_t program_ = 0;  // what this process runs
   bool program_is_recorded_ = false;

@@ -9,7 +9,7 @@
 
 #include "recorder/random.hpp"
 
-#include "recorder/process.hpp"
+#include "recorder/aside.hpp"
 
 namespace hf::recorder {
 namespace {
@@ -34,7 +34,7 @@ bool is_random(int fd) {
 
 // Fills `to` from the record, or from `draw`, which gives what a system call would; its result.
 template <class Draw>
-ssize_t recorded(void* to, std::size_t bytes, Draw draw) {
+ssize_t recorded_aside(void* to, std::size_t bytes, Draw draw) {
   LibcOperation operation("the drawing of random bytes");
   if (!operation.records()) return draw(static_cast<std::byte*>(to), bytes);
   std::size_t done = 0;
@@ -52,6 +52,11 @@ ssize_t recorded(void* to, std::size_t bytes, Draw draw) {
     if (got < room) break;
   }
   return static_cast<ssize_t>(done);
+}
+
+template <class Draw>
+ssize_t recorded(void* to, std::size_t bytes, Draw draw) {
+  return aside([=] { return recorded_aside(to, bytes, draw); });
 }
 
 ssize_t draw_any(void* to, std::size_t bytes) { return ::syscall(SYS_getrandom, to, bytes, 0); }
@@ -127,15 +132,17 @@ HOLDFAST_REPLACES std::uint32_t arc4random_uniform(std::uint32_t bound) noexcept
 // std::random_device::_M_getval(), which takes its numbers from the processor.
 HOLDFAST_REPLACES unsigned _ZNSt13random_device9_M_getvalEv(void* self) {
   const bool records = process.records(__builtin_return_address(0));
-  std::uint64_t value = 0;
-  LibcOperation operation("std::random_device", records);
-  if (operation.records() && process.recording.replay_value(Call::random_device, value)) return static_cast<unsigned>(value);
-  auto* draw = next(next_random_device, "_ZNSt13random_device9_M_getvalEv");
-  if (draw) value = draw(self);
-  else while (draw_any(&value, sizeof(unsigned)) != sizeof(unsigned)) {  // its library was loaded where we do not see it
-  }
-  if (operation.records()) process.recording.record_value(Call::random_device, static_cast<unsigned>(value));
-  return static_cast<unsigned>(value);
+  return aside([=] {
+    std::uint64_t value = 0;
+    LibcOperation operation("std::random_device", records);
+    if (operation.records() && process.recording.replay_value(Call::random_device, value)) return static_cast<unsigned>(value);
+    auto* draw = next(next_random_device, "_ZNSt13random_device9_M_getvalEv");
+    if (draw) value = draw(self);
+    else while (draw_any(&value, sizeof(unsigned)) != sizeof(unsigned)) {  // its library was loaded where we do not see it
+    }
+    if (operation.records()) process.recording.record_value(Call::random_device, static_cast<unsigned>(value));
+    return static_cast<unsigned>(value);
+  });
 }
 
 HOLDFAST_REPLACES ssize_t read(int fd, void* to, size_t bytes) {

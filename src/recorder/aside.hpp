@@ -1,0 +1,33 @@
+// What the recorder does for the main thread is done on a stack of its own: it has other things to do in a replay, and what the program finds in local
+// variables that it has not written is to be the same again (docs/recovery.md, The program's memory).
+#pragma once
+#include <type_traits>
+
+#include "base/call_on_stack.hpp"
+#include "recorder/process.hpp"
+
+namespace hf::recorder {
+
+inline constexpr std::size_t aside_bytes = 256 << 10;
+extern std::byte aside_stack[aside_bytes];
+
+// work(), of which this function's caller sees nothing but the result, and errno where that is negative. What another thread does stays on its stack.
+template <class Work>
+[[gnu::always_inline]] inline auto aside(Work work) {
+  using Result = std::invoke_result_t<Work&>;
+  const auto here = static_cast<std::size_t>(static_cast<const std::byte*>(__builtin_frame_address(0)) - aside_stack);
+  if (!process.on_main_thread() || here < aside_bytes) [[unlikely]] return work();
+  const int before = errno;
+  if constexpr (std::is_void_v<Result>) {
+    call_on_stack(aside_stack + aside_bytes, [](void* it) { (*static_cast<Work*>(it))(); }, &work);
+    errno = before;
+  } else {
+    Result result{};
+    auto keep = [&] { result = work(); };
+    call_on_stack(aside_stack + aside_bytes, [](void* it) { (*static_cast<decltype(keep)*>(it))(); }, &keep);
+    if (!(result < Result{})) errno = before;
+    return result;
+  }
+}
+
+}  // namespace hf::recorder
