@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <new>
 
 #include "base/map_apart.hpp"
 
@@ -29,13 +28,10 @@ void give_back(void* mapped) {
   ::munmap(mapped, guard_bytes + own_stack_bytes);
 }
 
-pthread_key_t at_thread_end() {
-  static const pthread_key_t key = [] {
-    pthread_key_t made;
-    if (::pthread_key_create(&made, give_back) != 0) throw std::bad_alloc();
-    return made;
-  }();
-  return key;
+bool give_back_at_thread_end(void* mapped) {
+  static pthread_key_t key;
+  static const bool made = ::pthread_key_create(&key, give_back) == 0;
+  return made && ::pthread_setspecific(key, mapped) == 0;
 }
 
 // Null: there is no memory for it.
@@ -47,7 +43,7 @@ std::byte* with_guard() {
   void* mapped = map_apart(guard_bytes + own_stack_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK);
   if (mapped == MAP_FAILED) return nullptr;
   std::byte* begin = static_cast<std::byte*>(mapped) + guard_bytes;
-  if (::mprotect(begin, own_stack_bytes, PROT_READ | PROT_WRITE) == 0 && ::pthread_setspecific(at_thread_end(), mapped) == 0) return begin;
+  if (::mprotect(begin, own_stack_bytes, PROT_READ | PROT_WRITE) == 0 && give_back_at_thread_end(mapped)) return begin;
   ::munmap(mapped, guard_bytes + own_stack_bytes);
   return nullptr;
 }
