@@ -103,6 +103,7 @@ void Engine::recv_numbered(RecvOperation& op, Context context, Rank source, Sequ
 Engine::TestPlan Engine::begin_test() { return impl_->begin_test(); }
 void Engine::end_test(std::span<const std::int32_t> completed) { impl_->end_test(completed); }
 double Engine::wtime() { return impl_->wtime(); }
+double Engine::system_wtime() { return impl_->system_wtime(); }
 Incarnation Engine::incarnation() const { return impl_->incarnation; }
 std::vector<std::byte> Engine::logged_events() const { return impl_->logged_events(); }
 void Engine::progress() { impl_->progress(); }

@@ -143,7 +143,8 @@ class Engine {
   void end_test(std::span<const std::int32_t> completed);
   // Waitany and Waitsome, which cannot find nothing: call begin_test once, loop while free, end_test once.
 
-  double wtime();  // recorded
+  double wtime();         // recorded
+  double system_wtime();  // not: of a thread whose calls are not; any thread
 
   // For tests: which incarnation this is, and what it has written to its event stream (docs/events.md).
   Incarnation incarnation() const;

@@ -3,6 +3,7 @@
 // stability.cpp (what may leave), carry.cpp (and with what), optimist.cpp (what depends on what), recorded.cpp (events of the C library),
 // replay.cpp (determinants and the own past), sent_again.cpp (the past of others), wait.cpp (progress and sleep).
 #pragma once
+#include <atomic>
 #include <poll.h>
 
 #include <algorithm>
@@ -98,6 +99,7 @@ class EngineImpl {
   Engine::TestPlan begin_test();
   void end_test(std::span<const std::int32_t> completed);
   double wtime();
+  double system_wtime();
   std::vector<std::byte> logged_events();
   void after_call();  // released receives, caught-up report
 
@@ -520,7 +522,7 @@ class EngineImpl {
   bool libc_events_wait_ = false;  // level `node`: the holder is to have them before the next gated frame leaves
   void keep_pace();
   ClockPace pace_;           // of MPI_Wtime
-  double wtime_offset_ = 0;  // MPI_Wtime less the monotonic clock; 0: not called yet
+  std::atomic<double> wtime_offset_ = 0;  // MPI_Wtime less the monotonic clock; 0: not called yet
   std::uint64_t asked_ = 0;        // events of the gate when the agent was last told of some
   bool wants_stable_ = false;      // something waits for the gate
   std::vector<std::byte> recent_events_;  // the end of the event stream: the byte at position p stands at p % its size

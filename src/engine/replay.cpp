@@ -64,17 +64,23 @@ void EngineImpl::end_test(std::span<const std::int32_t> completed) {
 // Seconds since about the beginning of the job, by a clock that a rank finds on another node too and that does not jump meanwhile.
 double EngineImpl::wtime() {
   if (job.logging && !protocol.replaying()) keep_pace();
-  const double monotonic = seconds_of(CLOCK_MONOTONIC);
-  if (wtime_offset_ == 0) {
-    const double epoch = agent ? 1e-9 * static_cast<double>(agent->welcome().job_started_ns) : seconds_of(CLOCK_REALTIME);
-    wtime_offset_ = seconds_of(CLOCK_REALTIME) - epoch - monotonic;
-  }
-  const double now = monotonic + wtime_offset_;
+  const double now = system_wtime();
   if (!job.logging) return now;
   double t = protocol.on_time(now);
   persist_events();
   after_call();
   return t;
+}
+
+double EngineImpl::system_wtime() {
+  const double monotonic = seconds_of(CLOCK_MONOTONIC);
+  double offset = wtime_offset_.load(std::memory_order_relaxed);
+  if (offset == 0) {
+    const double epoch = agent ? 1e-9 * static_cast<double>(agent->welcome().job_started_ns) : seconds_of(CLOCK_REALTIME);
+    const double first = seconds_of(CLOCK_REALTIME) - epoch - monotonic;
+    if (wtime_offset_.compare_exchange_strong(offset, first)) offset = first;
+  }
+  return monotonic + offset;
 }
 
 // Each value is an event.

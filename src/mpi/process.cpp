@@ -47,6 +47,14 @@ void Process::order_threads(bool more_was_asked) {
       this);
 }
 
+double Process::wtime_of_another_thread() {
+  if (!in_order_ || phase != Phase::initialized) return engine->system_wtime();
+  const bool marked = begin_call("MPI_Wtime");
+  const double now = engine->wtime();
+  if (marked) end_call();
+  return now;
+}
+
 // In the replay a thread may come before the one has left that was before it in the first run.
 bool Process::enter_in_turn(const char* function) {
   if (inside_.load(std::memory_order_relaxed) == this_thread()) return false;  // in a callback

@@ -61,6 +61,7 @@ class Process {
     if (in_order_) engine->leave_turn();
     inside_.store(nullptr, std::memory_order_release);
   }
+  double wtime_of_another_thread();  // a call among others where threads are ordered; else it counts for nothing
   void order_threads(bool more_was_asked);  // MPI_Init_thread has provided SERIALIZED
 
   // Remembers one line about the error being returned, for the error handler's message; returns the code.

@@ -1,6 +1,6 @@
 """threads.py --build BUILD --program PATH: a rank whose threads call MPI in turn is recovered (more of that in recovery.threads). Without a
 recorder it is unprotected from the first call of a second thread on, which is said once and stands in the report; what any thread may ask at
-any time does not count."""
+any time does not count, nor the clock."""
 
 import argparse
 import sys
@@ -71,6 +71,17 @@ class Threads(unittest.TestCase):
             outcome = self.job("turns", nodes=nodes, inject=["kill:rank=1,call=80"], options=UNRECORDED)
             self.assertEqual(outcome.exit_code, 137, outcome.stderr)
             self.assertIn("rank 1 was killed by SIGKILL, and was unprotected: several of its threads", outcome.stderr)
+
+    def test_clocks_are_read_by_all_at_once(self):
+        for level in "none", "serialized":
+            words = [PROGRAM.with_name("mpi_clocks_of_threads"), level]
+            calm = jobs.run(BUILD, RANKS, words, options=["--protocol", "none"], timeout_s=60)
+            self.expect(calm, 0, [False] * RANKS, 0)
+            for nodes in (1, 3):
+                killed = jobs.run(BUILD, RANKS, words, nodes=nodes, inject=["kill:rank=1,call=9000"], timeout_s=60)
+                self.expect(killed, 0, [False] * RANKS, 0)
+                self.assertEqual(killed.kills, 1)
+                self.assertEqual(killed.stdout, calm.stdout)
 
     def test_two_at_once_end_the_job(self):
         for mode, protocol, function in (("both", "none", "another MPI function"), ("both", "pessimist", "MPI_Recv"),

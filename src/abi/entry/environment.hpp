@@ -292,13 +292,13 @@ int query_thread(int* provided) {
 
 template <class Abi>
 double wtick() {
-  Call<Abi> call("MPI_Wtick", anytime);
+  Call<Abi> call("MPI_Wtick", anywhere_anytime);
   return mpi::wtick(call.p);
 }
 
 template <class Abi>
 double wtime() {
-  Call<Abi> call("MPI_Wtime", anytime);
+  Call<Abi> call("MPI_Wtime", anywhere_anytime);
   return mpi::wtime(call.p);
 }
 
