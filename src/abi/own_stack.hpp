@@ -5,7 +5,6 @@
 // Where there is no such stack (another processor, a sanitizer, no memory for it) all runs on the program's.
 #pragma once
 #include <cstddef>
-#include <type_traits>
 
 #include "abi/own_stack_bytes.inc"
 #include "base/call_on_stack.hpp"
@@ -58,18 +57,10 @@ class Outside {
 // call() on the program's stack; it may throw, and may leave by longjmp.
 template <class Call>
 auto on_program_stack(Call&& call) {
-  using Result = std::invoke_result_t<Call&>;
   OwnStack& own = holdfast_own_stack;
   if (!own.holds(__builtin_frame_address(0))) return call();
   const Outside outside(own);
-  if constexpr (std::is_void_v<Result>) {
-    call_on_stack(outside.program_stack(), [](void* it) { (*static_cast<std::remove_reference_t<Call>*>(it))(); }, &call);
-  } else {
-    Result result{};
-    auto keep = [&] { result = call(); };
-    call_on_stack(outside.program_stack(), [](void* it) { (*static_cast<decltype(keep)*>(it))(); }, &keep);
-    return result;
-  }
+  return call_on_stack(outside.program_stack(), call);
 }
 
 }  // namespace hf::abi

@@ -19,12 +19,10 @@ template <class Work>
   if (!process.on_main_thread() || here < aside_bytes) [[unlikely]] return work();
   const int before = errno;
   if constexpr (std::is_void_v<Result>) {
-    call_on_stack(aside_stack + aside_bytes, [](void* it) { (*static_cast<Work*>(it))(); }, &work);
+    call_on_stack(aside_stack + aside_bytes, work);
     errno = before;
   } else {
-    Result result{};
-    auto keep = [&] { result = work(); };
-    call_on_stack(aside_stack + aside_bytes, [](void* it) { (*static_cast<decltype(keep)*>(it))(); }, &keep);
+    const Result result = call_on_stack(aside_stack + aside_bytes, work);
     if (!(result < Result{})) errno = before;
     return result;
   }
