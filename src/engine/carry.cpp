@@ -32,7 +32,7 @@ bool EngineImpl::carry(Peer& to) {
   const TestClock failed = protocol.last_failed();
   const bool kept = stable.events >= past_events_ && stable.last_failed >= past_failed_ && end - stable.events <= CarriedEvents::capacity;
   if (!kept) return false;
-  if (end - stable.events > CarriedEvents::capacity / 4) want_stable();
+  if (end - stable.events > CarriedEvents::capacity / 2) tell_agent();
   // The agent names another holder after it has taken the word back and has looked at these.
   segment::store_relaxed(control.header().carried_events, end);
   segment::store_relaxed(control.header().carried_failed, failed.value);

@@ -524,7 +524,7 @@ class EngineImpl {
   ClockPace pace_;           // of MPI_Wtime
   std::atomic<double> wtime_offset_ = 0;  // MPI_Wtime less the monotonic clock; 0: not called yet
   std::uint64_t asked_ = 0;        // events of the gate when the agent was last told of some
-  bool wants_stable_ = false;      // something waits for the gate
+  std::uint64_t wanted_ = 0;       // events that something waits for at the gate
   std::vector<std::byte> recent_events_;  // the end of the event stream: the byte at position p stands at p % its size
   std::vector<std::byte> carried_now_;    // what goes before the frame that is being offered
   Carried carrying_;                      // how far that goes

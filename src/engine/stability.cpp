@@ -62,9 +62,9 @@ void EngineImpl::await_holder() {
   if (agent->events_holder() < 0) tell_agent();
 }
 
-// Something waits until all that was written is stable.
+// Something waits until all that has been determined so far is stable.
 void EngineImpl::want_stable() {
-  wants_stable_ = true;
+  wanted_ = protocol.gate().events();
   tell_agent();
 }
 
@@ -87,8 +87,7 @@ void EngineImpl::look_at_stable() {
     protocol.gate().on_stable(unstable_.front().events);
     unstable_.pop_front();
   }
-  if (unstable_.empty()) wants_stable_ = false;
-  else if (wants_stable_) tell_agent();
+  if (wanted_ > protocol.gate().stable()) tell_agent();
   release_held();
 }
 
