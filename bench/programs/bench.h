@@ -65,6 +65,31 @@ static inline long told(long number) {
   return number;
 }
 
+/* At rank 0: the largest of all ranks' numbers. */
+static inline double largest(double number) {
+  char word[WORD_BYTES] = {0};
+  int rank, size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  memcpy(word, &number, sizeof number);
+  if (rank > 0) MPI_Send(word, WORD_BYTES, MPI_CHAR, 0, WORD_TAG, MPI_COMM_WORLD);
+  for (int r = 1; rank == 0 && r < size; ++r) {
+    double other;
+    MPI_Recv(word, WORD_BYTES, MPI_CHAR, r, WORD_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    memcpy(&other, word, sizeof other);
+    if (other > number) number = other;
+  }
+  return number;
+}
+
+/* Computes for so long, and seldom looks at the clock: several ranks on each processor are then spread evenly by the scheduler. */
+static inline void settle(double seconds) {
+  const double start = now_s();
+  while (now_s() - start < seconds) {
+    for (volatile int i = 0; i < 1000000; ++i) continue;
+  }
+}
+
 /* How many of `most` rounds fit into `limit_s`, when `tried` took `spent_s`; at least one. The same in every rank. */
 static inline long affordable(long most, long tried, double spent_s, double limit_s) {
   const double fit = spent_s > 0 ? limit_s / (spent_s / (double)tried) : (double)most;
