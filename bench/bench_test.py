@@ -66,6 +66,10 @@ class Tuning(unittest.TestCase):
                           ("allgather", 1, 3, 0, "bruck"), ("allgather", 1, 3, 16384, "ring"),
                           ("bcast", 2, 1, 0, "bruck"), ("bcast", 2, 1, 4096, "ring")])
 
+    def test_a_barrier_has_no_size(self):
+        rules = tune.rules_of({(False, 1, 4, "barrier"): {"dissemination": {0: 2}, "linear": {0: 1}}})
+        self.assertEqual([(r["bytes"], r["algorithm"]) for r in rules], [(0, "linear")])
+
     def test_what_is_not_measured_is_for_more_ranks(self):
         self.assertGreater(tune.MANY, max(tune.RANKS.values()))
         self.assertTrue(all(r["ranks"] == tune.MANY for r in tune.rules_for_many()))

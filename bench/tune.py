@@ -18,11 +18,14 @@ RANKS = {2: 1, 4: 3, 8: 6}                             # measured with: the rule
 BETTER = 0.9                                           # a change of algorithm is worth a rule from this ratio of the times on
 OF_ALL_BLOCKS = ("allgather", "reduce_scatter")        # whose rules count the bytes of all blocks, not of one (wire/collective_rule.hpp)
 LIMIT_S = 120
+NO_BYTES = "barrier"
 
 
 # Not measured: from so many ranks on the number of steps decides for short messages, as in core/collectives/choice.cpp.
 MANY = 16
 FOR_MANY = {
+    "allgather": [(0, "bruck"), (64 << 10, "ring")], "allreduce": [(0, "doubling"), (32 << 10, "rabenseifner")],
+    "barrier": [(0, "dissemination")],
     "alltoall": [(0, "bruck"), (256, "pairwise")], "bcast": [(0, "binomial"), (64 << 10, "scatter_ring")],
     "gather": [(0, "binomial"), (4096, "linear")], "scatter": [(0, "binomial"), (4096, "linear")],
     "reduce": [(0, "binomial"), (32 << 10, "rabenseifner")], "reduce_scatter": [(0, "halving")],
@@ -40,6 +43,10 @@ def algorithms(holdfast):
     return {name: known(holdfast, f"{name}=?") for name in known(holdfast, "?=?")}
 
 
+def sizes_of(collective):
+    return (0,) if collective == NO_BYTES else SIZES
+
+
 def calls(size):
     return 1500 if size <= 2048 else 300 if size <= 65536 else 60
 
@@ -49,10 +56,10 @@ def measure(mpi, case, algorithm):
     logging, nodes, ranks, collective = case
     words = [mpi.bin() / "holdfast", "run", "-n", ranks, "--nodes", 1 if nodes == 1 else ranks,
              "--protocol", "pessimist" if logging else "none", "--collective", f"{collective}={algorithm}"]
-    words += [mpi.compile("collective", example=False), *(f"{collective}:{size}:{calls(size)}" for size in SIZES)]
+    words += [mpi.compile("collective", example=False), *(f"{collective}:{size}:{calls(size)}".replace(":0:", ":") for size in sizes_of(collective))]
     done = commands.run(words, mpi.environment(), LIMIT_S)
-    found = {int(size): float(value) for size, value in re.findall(r"^point \w+:(\d+) (\S+)$", done.out, re.M)}
-    if done.code != 0 or sorted(found) != sorted(SIZES):
+    found = {int(size or 0): float(value) for size, value in re.findall(r"^point \w+:?(\d*) (\S+)$", done.out, re.M)}
+    if done.code != 0 or sorted(found) != sorted(sizes_of(collective)):
         raise competitors.Unavailable(f"{collective} by {algorithm} with {ranks} ranks: {done.why()}")
     return found
 
@@ -61,7 +68,7 @@ def choose(times):
     """[(size, algorithm)]: from which size on which is to be taken, at first the one named first if none is better. `times`:
     {algorithm: {size: us}}."""
     chosen, now = [], next(iter(times))
-    for size in SIZES:
+    for size in sorted(next(iter(times.values()))):
         best = min(times, key=lambda name: times[name][size])
         better = times[best][size] < BETTER * times[now][size]
         now = best if better else now
@@ -99,7 +106,7 @@ def rules_for_many():
 
 def measured(mpi, case, names, rounds):
     """{algorithm: {size: median of the rounds}}"""
-    samples = {name: {size: [] for size in SIZES} for name in names}
+    samples = {name: {size: [] for size in sizes_of(case[-1])} for name in names}
     for _ in range(rounds):
         for name in names:
             for size, value in measure(mpi, case, name).items():

@@ -76,9 +76,9 @@ TEST(CollectiveRules, ASingleOneTakesThePlaceOfTheFiles) {
   const auto missing = read_collective_rules(path, {}, rules);
   ASSERT_FALSE(missing);
   EXPECT_NE(missing.error().text.find("it cannot be read: No such file"), std::string::npos);
-  const auto unknown = read_collective_rules("", {"barrier=linear"}, rules);
+  const auto unknown = read_collective_rules("", {"exscan=linear"}, rules);
   ASSERT_FALSE(unknown);
-  EXPECT_NE(unknown.error().text.find("'barrier' is not a collective with a choice: allgather, allreduce"), std::string::npos);
+  EXPECT_NE(unknown.error().text.find("'exscan' is not a collective with a choice: allgather, allreduce"), std::string::npos);
   EXPECT_FALSE(read_collective_rules("", {"bcast"}, rules));
 }
 

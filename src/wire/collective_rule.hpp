@@ -4,17 +4,17 @@
 
 namespace hf::wire {
 
-enum class Collective : std::uint8_t { allgather, allreduce, alltoall, bcast, gather, reduce, reduce_scatter, scan, scatter };
-inline constexpr int collective_count = 9;
+enum class Collective : std::uint8_t { allgather, allreduce, alltoall, barrier, bcast, gather, reduce, reduce_scatter, scan, scatter };
+inline constexpr int collective_count = 10;
 
-enum class Algorithm : std::uint8_t { binomial, bruck, chain, doubling, halving, linear, pairwise, rabenseifner, ring, scatter_ring };
-inline constexpr int algorithm_count = 10;
+enum class Algorithm : std::uint8_t { binomial, bruck, chain, dissemination, doubling, halving, linear, pairwise, rabenseifner, ring, scatter_ring };
+inline constexpr int algorithm_count = 11;
 
 // Whether the job logs messages: then sending costs a copy, which others than the sender cannot share.
 enum class Logging : std::uint8_t { any, off, on };
 
 // `algorithm` is for calls from these numbers of nodes, ranks and bytes on. Bytes: of gather, scatter and alltoall one rank's
-// block, of allgather and reduce_scatter all blocks together, else the vector.
+// block, of allgather and reduce_scatter all blocks together, of barrier 0, else the vector.
 struct CollectiveRule {
   Collective collective{};
   Algorithm algorithm{};

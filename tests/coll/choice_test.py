@@ -15,6 +15,7 @@ BUILD, PROGRAM, REDUCE = (Path(word).resolve() for word in sys.argv[1:4])
 
 class Choice(unittest.TestCase):
     def sent_by_root(self, *options, nodes=1):
+        options = (*options, "--collective", "barrier=dissemination")  # the program's, with one node or two
         outcome = jobs.run(BUILD, 5, [PROGRAM], nodes=nodes, options=options, timeout_s=30)
         self.assertEqual(outcome.exit_code, 0, outcome.stderr)
         return outcome.report["ranks"][0]["messages_logged"]

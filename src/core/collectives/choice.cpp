@@ -6,14 +6,15 @@
 namespace hf::core::collectives {
 namespace {
 
-constexpr std::string_view collective_names[wire::collective_count] = {"allgather", "allreduce",      "alltoall", "bcast",  "gather",
-                                                                  "reduce",    "reduce_scatter", "scan",     "scatter"};
-constexpr std::string_view algorithm_names[wire::algorithm_count] = {"binomial", "bruck",    "chain",        "doubling", "halving",
-                                                                "linear",   "pairwise", "rabenseifner", "ring",     "scatter_ring"};
+constexpr std::string_view collective_names[wire::collective_count] = {"allgather", "allreduce", "alltoall",       "barrier", "bcast",
+                                                                  "gather",    "reduce",    "reduce_scatter", "scan",    "scatter"};
+constexpr std::string_view algorithm_names[wire::algorithm_count] = {"binomial", "bruck",    "chain",        "dissemination", "doubling",    "halving",
+                                                                "linear",   "pairwise", "rabenseifner", "ring",          "scatter_ring"};
 
-constexpr Algorithm for_allgather[] = {Algorithm::ring, Algorithm::bruck};
-constexpr Algorithm for_allreduce[] = {Algorithm::doubling, Algorithm::rabenseifner};
+constexpr Algorithm for_allgather[] = {Algorithm::ring, Algorithm::bruck, Algorithm::linear};
+constexpr Algorithm for_allreduce[] = {Algorithm::doubling, Algorithm::linear, Algorithm::rabenseifner};
 constexpr Algorithm for_alltoall[] = {Algorithm::pairwise, Algorithm::bruck};
+constexpr Algorithm for_barrier[] = {Algorithm::dissemination, Algorithm::linear};
 constexpr Algorithm for_bcast[] = {Algorithm::binomial, Algorithm::linear, Algorithm::scatter_ring};
 constexpr Algorithm for_gather[] = {Algorithm::linear, Algorithm::binomial};
 constexpr Algorithm for_reduce[] = {Algorithm::binomial, Algorithm::rabenseifner};
@@ -22,7 +23,8 @@ constexpr Algorithm for_scan[] = {Algorithm::chain, Algorithm::doubling};
 constexpr Algorithm for_scatter[] = {Algorithm::linear, Algorithm::binomial};
 
 constexpr std::span<const Algorithm> algorithms[wire::collective_count] = {
-    for_allgather, for_allreduce, for_alltoall, for_bcast, for_gather, for_reduce, for_reduce_scatter, for_scan, for_scatter};
+    for_allgather, for_allreduce, for_alltoall,       for_barrier, for_bcast,
+    for_gather,    for_reduce,    for_reduce_scatter, for_scan,    for_scatter};
 
 constexpr Rule rule(Collective collective, int nodes, int ranks, std::uint64_t bytes, Algorithm algorithm, Logging logging = Logging::any) {
   return {collective, algorithm, logging, 0, nodes, ranks, 0, bytes};
@@ -30,9 +32,18 @@ constexpr Rule rule(Collective collective, int nodes, int ranks, std::uint64_t b
 
 // Measured with 2, 4 and 8 ranks; from 16 ranks on what the number of steps and the bytes moved speak for.
 constexpr Rule built_in[] = {
-    rule(Collective::allgather, 1, 3, 0, Algorithm::bruck),
+    rule(Collective::allgather, 1, 3, 0, Algorithm::linear),
     rule(Collective::allgather, 1, 3, 64 << 10, Algorithm::ring),
+    rule(Collective::allgather, 1, 9, 0, Algorithm::bruck),
+    rule(Collective::allgather, 1, 9, 64 << 10, Algorithm::ring),
+    rule(Collective::allgather, 2, 3, 0, Algorithm::bruck),
+    rule(Collective::allgather, 2, 3, 64 << 10, Algorithm::ring),
     rule(Collective::allreduce, 1, 1, 8 << 10, Algorithm::rabenseifner),
+    rule(Collective::allreduce, 1, 3, 0, Algorithm::linear),
+    rule(Collective::allreduce, 1, 3, 256, Algorithm::doubling),
+    rule(Collective::allreduce, 1, 3, 8 << 10, Algorithm::rabenseifner),
+    rule(Collective::allreduce, 1, 9, 0, Algorithm::doubling),
+    rule(Collective::allreduce, 1, 9, 8 << 10, Algorithm::rabenseifner),
     rule(Collective::allreduce, 2, 1, 0, Algorithm::doubling),
     rule(Collective::allreduce, 2, 1, 512 << 10, Algorithm::rabenseifner),
     rule(Collective::allreduce, 2, 6, 32 << 10, Algorithm::rabenseifner),
@@ -40,6 +51,9 @@ constexpr Rule built_in[] = {
     rule(Collective::alltoall, 1, 16, 256, Algorithm::pairwise),
     rule(Collective::alltoall, 2, 3, 0, Algorithm::bruck),
     rule(Collective::alltoall, 2, 3, 4 << 10, Algorithm::pairwise),
+    rule(Collective::barrier, 1, 3, 0, Algorithm::linear),
+    rule(Collective::barrier, 1, 9, 0, Algorithm::dissemination),
+    rule(Collective::barrier, 2, 1, 0, Algorithm::dissemination),
     rule(Collective::bcast, 1, 3, 4 << 10, Algorithm::linear, Logging::off),
     rule(Collective::bcast, 1, 16, 0, Algorithm::binomial),
     rule(Collective::bcast, 1, 16, 64 << 10, Algorithm::scatter_ring),

@@ -19,7 +19,7 @@ TEST(Choice, NamesAreFoundAgain) {
     const auto algorithm = static_cast<Algorithm>(i);
     EXPECT_EQ(algorithm_named(name_of(algorithm)), algorithm);
   }
-  EXPECT_FALSE(collective_named("barrier"));
+  EXPECT_FALSE(collective_named("ibarrier"));
   EXPECT_FALSE(algorithm_named(""));
 }
 

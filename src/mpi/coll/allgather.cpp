@@ -1,5 +1,5 @@
 // Allgather and allgatherv. Bruck's algorithm, in which the blocks known are doubled in each of log2(ranks) rounds, for any
-// number of ranks; a ring, every block straight into its place.
+// number of ranks; a ring, every block straight into its place; linear: each sends its own to all others, in one round.
 #include "mpi/api.hpp"
 #include "mpi/coll/algorithms.hpp"
 #include "mpi/coll/check.hpp"
@@ -37,6 +37,17 @@ void list_ring(Schedule& s, const Part& own, const Part* blocks) {
     if (out.bytes) s.send(right, out);
     s.wait(step);
   }
+}
+
+void list_linear(Schedule& s, const Part& own, const Part* blocks) {
+  const int size = s.size(), rank = s.rank();
+  for (int i = 1; i < size && own.bytes; ++i) s.send((rank + i) % size, own);
+  if (&own != &blocks[rank]) s.copy(own, blocks[rank]);
+  for (int i = 1; i < size; ++i) {
+    const Part& in = blocks[(rank + i) % size];
+    if (in.bytes) s.recv((rank + i) % size, in);
+  }
+  s.settle();
 }
 
 int make_allgather(Process& p, Schedule& s, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
@@ -92,7 +103,9 @@ void list_allgather(Schedule& s, const Part* own, const Part* blocks) {
   for (int i = 0; i < s.size(); ++i) total += blocks[i].bytes;
   if (total == 0) return;
   const Part& mine = own ? *own : blocks[s.rank()];
-  if (s.choose(Collective::allgather, total) == Algorithm::bruck) list_bruck(s, mine, blocks);
+  const Algorithm algorithm = s.choose(Collective::allgather, total);
+  if (algorithm == Algorithm::bruck) list_bruck(s, mine, blocks);
+  else if (algorithm == Algorithm::linear) list_linear(s, mine, blocks);
   else list_ring(s, mine, blocks);
 }
 

@@ -1,6 +1,6 @@
 // Allreduce. Recursive doubling over neighbouring ranges of ranks, the lower range always on the left, so that all ranks compute
 // the same bits. For commutative operations: recursive halving, then the blocks are exchanged by the same pairs in reverse
-// (Rabenseifner).
+// (Rabenseifner). Linear: each sends its own to all others, in one round, and all reduce all of them from the right.
 #include <utility>
 
 #include "mpi/api.hpp"
@@ -79,6 +79,25 @@ void list_rabenseifner(Schedule& s, const Reduction& r, const void* send, void* 
   if (pair >= 0) s.send(pair, r.part(data));
 }
 
+void list_linear(Schedule& s, const Reduction& r, const void* send, void* receive) {
+  const int size = s.size(), rank = s.rank(), last = size - 1;
+  for (int i = 1; i < size; ++i) s.send((rank + i) % size, r.part(send));
+  auto** inputs = s.array<const void*>(size);
+  inputs[rank] = send;
+  for (int i = 1; i < size; ++i) {
+    const int from = (rank + i) % size;
+    void* to = from == last && send != receive ? receive : s.temporary(r.count, *r.type);
+    inputs[from] = to;
+    s.recv(from, r.part(to));
+  }
+  s.settle();
+  // The sum grows from the right, where the last input is or a copy of the own one.
+  void* sum = rank != last ? const_cast<void*>(inputs[last]) : receive;
+  if (rank == last && send != receive) s.copy(r.part(send), r.part(sum));
+  for (int i = last - 1; i >= 0; --i) s.reduce(*r.op, inputs[i], sum, r.count, *r.type);
+  if (sum != receive) s.copy(r.part(sum), r.part(receive));
+}
+
 int make_allreduce(Process& p, Schedule& s, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op) {
   const bool inter = s.comm().is_inter();
   if (inter) {
@@ -101,8 +120,10 @@ void list_allreduce(Schedule& s, const Reduction& r, const void* send, void* rec
     if (send != receive) s.copy(r.part(send), r.part(receive));
     return;
   }
-  const bool suits = r.op->commutative && r.count >= s.size();
-  if (suits && s.choose(Collective::allreduce, r.bytes()) == Algorithm::rabenseifner) list_rabenseifner(s, r, send, receive);
+  const bool suits_rabenseifner = r.op->commutative && r.count >= s.size();
+  const Algorithm algorithm = s.choose(Collective::allreduce, r.bytes());
+  if (algorithm == Algorithm::linear) list_linear(s, r, send, receive);
+  else if (algorithm == Algorithm::rabenseifner && suits_rabenseifner) list_rabenseifner(s, r, send, receive);
   else list_doubling(s, r, send, receive);
 }
 

@@ -1,4 +1,4 @@
-// Dissemination: in round k each rank tells the one 2^k further and hears from the one 2^k before.
+// Dissemination: in round k each rank tells the one 2^k further and hears from the one 2^k before. Linear: each tells all others, in one round.
 #include "mpi/api.hpp"
 #include "mpi/coll/algorithms.hpp"
 #include "mpi/coll/run.hpp"
@@ -18,6 +18,11 @@ int make_barrier(Schedule& s) {
 
 void list_barrier(Schedule& s) {
   const int size = s.size(), rank = s.rank();
+  if (s.choose(Collective::barrier, 0) == Algorithm::linear) {
+    for (int i = 1; i < size; ++i) s.send((rank + i) % size, {});
+    for (int i = 1; i < size; ++i) s.recv((rank + i) % size, {});
+    return s.settle();
+  }
   for (int distance = 1; distance < size; distance *= 2) {
     s.send((rank + distance) % size, {});
     s.wait(s.recv((rank - distance + size) % size, {}));
