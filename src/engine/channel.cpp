@@ -99,6 +99,9 @@ void EngineImpl::ring_doorbell(Peer& to) {
   if (to.doorbell) [[maybe_unused]] ssize_t n = ::write(to.doorbell.get(), &one, sizeof(one));
 }
 
+// Who reads in place is on its way to what follows.
+bool EngineImpl::has_awaited(const Peer& from) const { return awaited_ && *awaited_ && !from.in.reading; }
+
 void EngineImpl::poll_ring(Peer& from) {
   if (!from.in.ring.ready()) return;
   rail::shm::RingFrame frame;
@@ -108,14 +111,19 @@ void EngineImpl::poll_ring(Peer& from) {
   segment::Inbound& taken = control.inbound(from.rank);
   bool took = false;
   while (from.in.open && !from.in.feeding && from.in.ring.peek(frame)) {
+    const bool enough = took && has_awaited(from);
     in_frame_ = true;
-    if (!take_at_once(from, frame)) on_frame(from, frame.header, frame.payload);
+    const bool at_once = take_at_once(from, frame);
+    if (!at_once && !enough) on_frame(from, frame.header, frame.payload);
     in_frame_ = false;
+    if (!at_once && enough) break;  // stays until somebody waits
     if (!from.in.open) break;  // the peer's death was seen meanwhile
     from.in.ring.release();
+    if (took) from.in.ring.read_ahead();
     took = true;
     from.in.ring.publish(taken, from.incarnation, publish_every);
-    if (awaited_ && *awaited_ && !from.in.reading) break;  // who reads in place is on its way to what follows
+    // What further receives have been posted for comes soon, where it has not come already.
+    if (has_awaited(from) && !(at_once && takes_more_)) break;
   }
   if (!from.in.gathered.empty()) read_gathered(from);
   if (took && from.in.open) {

@@ -251,6 +251,7 @@ class EngineImpl {
   }
   void ring_doorbell(Peer& peer);
   void poll_ring(Peer& peer);
+  bool has_awaited(const Peer& from) const;
   void release_credit(Peer& peer, std::uint64_t bytes);
   void publish_credit(Peer& peer);
   std::uint64_t eager_bytes_max(const Peer& to) const { return to.local ? rail::shm::ring_payload_max : eager_bytes_; }
@@ -541,6 +542,7 @@ class EngineImpl {
   bool caught_up_ = true;
   std::uint64_t direct_from_ = 0;  // from this size on large payloads inside the node are read out of the sender's buffer
   bool in_frame_ = false;  // a frame of a ring is being handled
+  bool takes_more_ = false;  // take_at_once: other receives of that context are posted
   const bool* awaited_ = nullptr;  // of the operation that wait_for waits for
   os::MemoryCookie cookie_;
   segment::Exposures exposures_;

@@ -58,6 +58,7 @@ bool EngineImpl::take_at_once(Peer& from, const rail::shm::RingFrame& frame) {
   else arrivals.arrivals.in_order(number);
   if (logged) from.in.cursor = header.position + segment::padded(sizeof(FrameHeader) + header.length);
   receive_now(*op, from, header, frame.payload);
+  takes_more_ = !numbered && !state->matcher.posted().empty();
   return true;
 }
 

@@ -31,7 +31,9 @@ struct RingHeader {
 };
 static_assert(sizeof(RingHeader) == 40);
 
-inline constexpr std::uint64_t write_ahead_lines = 4;  // fetched for writing ahead of the next frame
+inline constexpr std::uint64_t write_ahead_lines = 2;  // so far behind the next frame's first line begins what is fetched for writing
+inline constexpr std::uint64_t read_ahead_lines = 12;  // fetched for reading where frames wait
+inline constexpr std::uint64_t fetched_lines_max = 64;  // of a frame at once
 inline constexpr std::size_t ring_payload_max = 16384;  // larger payloads go by rendezvous, or in pieces
 static_assert(2 * (ring_payload_max + 56) <= segment::ring_bytes - line_bytes, "a frame that does not fit before the ring's end must fit after it");
 inline constexpr std::uint64_t skip_mark = std::uint64_t{1}
@@ -91,10 +93,14 @@ class RingWriter {
     segment::store_relaxed(number(next_ + lines), std::uint64_t{0});
     segment::store_release(number(next_), next_ + 1);
     next_ += lines;
-    prefetch_for_writing(at(next_ + write_ahead_lines));
+    fetch_for_writing(lines);
   }
 
  private:
+  // The reader has had these lines: to fetch them one by one, each when it is written, costs more than all the rest of sending.
+  void fetch_for_writing(std::uint64_t lines) {
+    for (std::uint64_t i = 0; i < lines; ++i) prefetch_for_writing(at(next_ + write_ahead_lines + i));
+  }
   // Field by field, as the header was made: a copy of the whole in larger words would wait until all that this core has stored,
   // the lines of earlier frames too, has reached its cache.
   [[gnu::always_inline]] static void write_header(std::byte* frame, const wire::FrameHeader& header) {
@@ -192,10 +198,14 @@ class RingReader {
     std::uint64_t payload = std::min(wire::payload_on_rail(frame.header), std::min(std::uint64_t{ring_payload_max}, to_end));
     frame.payload = Bytes(at + payload_offset(frame.header.kind), payload);
     lines_of_frame_ = lines_for(frame.header.kind, payload);
-    __builtin_prefetch(line(next_ + lines_of_frame_));  // of the next frame, if it is there already
+    // And the first of the next frame, if it is there already.
+    const std::uint64_t fetched = std::min(lines_of_frame_, fetched_lines_max);
+    for (std::uint64_t i = 1; i <= fetched; ++i) __builtin_prefetch(line(next_ + i));
     return true;
   }
   void release() { next_ += lines_of_frame_; }
+  // Frames wait here one behind the other: what lies further on is fetched meanwhile.
+  void read_ahead() const { __builtin_prefetch(line(next_ + read_ahead_lines)); }
   // Whether another frame waits behind the one that peek() gave.
   bool has_more() const { return frame_at(next_ + lines_of_frame_); }
   // Tells the writer what was taken; cheap when nothing was.
