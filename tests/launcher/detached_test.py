@@ -30,7 +30,11 @@ class Detached(Case):
         self.shm = set(os.listdir("/dev/shm"))
 
     def tearDown(self):
-        self.signal_all(signal.SIGKILL)
+        def gone():  # one that was killed may write for a moment longer, one that was being started is seen only now
+            self.signal_all(signal.SIGKILL)
+            return not processes_of(self.marker)
+
+        self.wait_until(gone, "the end of all processes of this test")
         shutil.rmtree(self.home)
 
     def signal_all(self, number):
@@ -369,7 +373,7 @@ class Sockets(Detached):
             os.chown(place, 12345, 12345)
             check("belongs to another user")
             os.chown(place, 0, 0)
-        self.detach("-n", 1, "true")
+        self.wait_for_end(self.detach("-n", 1, "true"))
 
     def test_kept_output_is_the_users_alone(self):
         (self.state / "holdfast").mkdir(parents=True)
