@@ -538,6 +538,8 @@ class EngineImpl {
   std::uint64_t past_published_calls_ = 0;  // calls of the predecessors all of whose sends stand in their logs
   bool divergence_is_fatal_ = true;
   bool spins_ = true;
+  void take_share(std::int64_t now);
+  std::int64_t share_looked_at_ = 0;  // ns
   unsigned long_waits_ = 0;  // that did not end while spinning
   bool caught_up_ = true;
   std::uint64_t direct_from_ = 0;  // from this size on large payloads inside the node are read out of the sender's buffer

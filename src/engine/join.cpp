@@ -89,6 +89,7 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   }
   check_board();
   count_calls();
+  take_share(now_ns());
   return {};
 }
 

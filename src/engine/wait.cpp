@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "engine/engine_impl.hpp"
+#include "os/process.hpp"
 
 namespace hf::engine {
 
@@ -21,6 +22,7 @@ namespace {
 constexpr std::int64_t spin_ns = 50'000;         // before yielding: another process may need this core to answer
 constexpr unsigned long_waits_max = 16;          // before sleeping once without patience
 constexpr std::int64_t patience_ns = 1'000'000;  // before sleeping
+constexpr std::int64_t share_look_ns = 5'000'000;
 constexpr int sleep_ms_max = 1000;
 constexpr std::int64_t quiet_ns = 30'000'000;  // longer than a round trip; one that takes longer brings a payload twice
 constexpr std::int64_t look_pause_ns_max = 1'000'000'000;  // between looks into the logs of others while nothing comes
@@ -102,10 +104,18 @@ void EngineImpl::wait(bool (*done)(void*), Rank (*whom)(void*), void* self) {
     slept = true;
     segment::store_relaxed(control.header().waiting, segment::waiting_word({whom(self), began / 1'000'000}));
     sleep(done, self);
+    take_share(now_ns());
     if (done(self)) break;
   }
   if (slept) segment::store_relaxed(control.header().waiting, std::uint64_t{0});
   waits = outer;
+}
+
+// Ranks that outnumber the cores and wait by yielding look all alike to the kernel, which leaves three on one core and one on the
+// other for a tenth of a second and more. Who waits goes where all are spread evenly; who computes stays where the kernel has it.
+void EngineImpl::take_share(std::int64_t now) {
+  share_looked_at_ = now;
+  if (!spins_ && agent) os::move_to_share(agent->welcome().machine_index, agent->welcome().machine_ranks);
 }
 
 // False: without success, and it is time to sleep.
@@ -125,6 +135,7 @@ bool EngineImpl::wait_awake(bool (*done)(void*), void* self, std::int64_t& began
       since = now;
       if (began == 0) began = now;
     }
+    if (!spins_ && now >= share_looked_at_ + share_look_ns) take_share(now);
     bool long_wait = spins && now - since >= spin_ns;
     spins = spins_ && now - since < spin_ns;
     // Two ranks that share a core, though each could have its own, yield to each other and look too busy to the kernel to be

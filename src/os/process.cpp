@@ -235,6 +235,20 @@ int usable_cores() {
   return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
+void move_to_share(int index, int count) {
+  cpu_set_t usable, share;
+  CPU_ZERO(&usable);
+  CPU_ZERO(&share);
+  if (index < 0 || index >= count || ::sched_getaffinity(0, sizeof usable, &usable) != 0) return;
+  int before = static_cast<int>(std::int64_t{index} * CPU_COUNT(&usable) / count), core = 0;
+  for (; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &usable) && before-- == 0) break;
+  }
+  if (core == CPU_SETSIZE || core == ::sched_getcpu()) return;
+  CPU_SET(core, &share);
+  if (::sched_setaffinity(0, sizeof share, &share) == 0) ::sched_setaffinity(0, sizeof usable, &usable);
+}
+
 pid_t parent_of(pid_t pid) {
   int parent = 0;
   return std::sscanf(stat_fields(pid).c_str(), "%*c %d", &parent) == 1 ? parent : 0;

@@ -12,6 +12,30 @@ namespace {
 
 int policy_of(pid_t thread) { return ::sched_getscheduler(thread) & ~SCHED_RESET_ON_FORK; }
 
+TEST(MoveToShare, GoesToACoreAndLeavesTheAffinity) {
+  std::thread([] {
+    cpu_set_t before, after;
+    ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+    int first = 0, last = CPU_SETSIZE - 1;
+    while (!CPU_ISSET(first, &before)) ++first;
+    while (!CPU_ISSET(last, &before)) --last;
+    const int cores = usable_cores();
+    // Where it is put it may be moved away from again: not each time, then.
+    auto reaches = [](int core, int index, int count) {
+      for (int i = 0; i < 100; ++i) {
+        move_to_share(index, count);
+        if (::sched_getcpu() == core) return true;
+      }
+      return false;
+    };
+    EXPECT_TRUE(reaches(last, 2 * cores - 1, 2 * cores));
+    EXPECT_TRUE(reaches(first, 1, 2 * cores));
+    move_to_share(7, 3);  // none of them
+    ASSERT_EQ(::sched_getaffinity(0, sizeof after, &after), 0);
+    EXPECT_TRUE(CPU_EQUAL(&before, &after));
+  }).join();
+}
+
 TEST(RunBeforeOthers, IsOfTheCallingThreadAloneAndNotOfItsChildren) {
   const pid_t child = ::fork();
   if (child == 0) {

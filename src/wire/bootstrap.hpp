@@ -12,7 +12,7 @@
 
 namespace hf::wire {
 
-inline constexpr std::uint32_t bootstrap_version = 11;
+inline constexpr std::uint32_t bootstrap_version = 12;
 inline constexpr std::uint32_t collective_rules_max = 1024;  // that a user may give: with what is built in they travel in one datagram
 inline constexpr const char* env_agent = "HOLDFAST_AGENT";  // abstract socket name, without the leading NUL
 inline constexpr const char* env_rank = "HOLDFAST_RANK";    // job-wide rank, decimal
@@ -76,7 +76,9 @@ struct Welcome {
   std::uint32_t keeps_payloads = 1;     // 0: no sender log, for measurements: determinants alone, and nothing is recovered
   std::uint32_t divergence_is_fatal = 1;
   std::uint32_t covers = 0;
-  std::uint32_t oversubscribed = 0;     // more ranks on this node than cores: waiting yields instead of spinning
+  std::uint32_t oversubscribed = 0;     // more ranks on this machine than cores: waiting yields instead of spinning
+  std::int32_t machine_index = 0;       // of this rank among those of this machine
+  std::int32_t machine_ranks = 1;
   std::int64_t job_started_ns = 0;      // of the real-time clock, at the head
   std::uint64_t kill_at_call = 0;       // fault injection: SIGKILL oneself at this MPI call (0: never). First incarnation only
   // Fault injection: at each so many MPI calls (0: never) what receivers' checkpoints cover is dropped, and `covers` as if one of this rank had been taken.

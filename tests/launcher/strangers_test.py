@@ -23,7 +23,7 @@ WAIT_S = 8  # for a socket that is to be closed by the other side; longer than i
 CONNECTIONS = 200
 CHALLENGE_BYTES = 64  # at most so much is said to who has proved nothing
 REFUSED = 3  # wire::BootstrapKind
-VERSION = 11  # wire::bootstrap_version
+VERSION = 12  # wire::bootstrap_version
 LISTENING = "0A"
 
 
