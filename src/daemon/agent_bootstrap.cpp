@@ -17,6 +17,10 @@ constexpr std::uint64_t held_bytes = 256 << 20;
 constexpr std::uint64_t eager_bytes_min = 64 << 10, credit_bytes_min = 256 << 10;
 constexpr std::uint64_t credit_in_messages = 4;  // of the largest size
 
+// A payload that is announced waits for an answer; one that comes before it is asked for is copied once more. Ranks that share cores
+// are often behind, and most comes early there: beside a log, whose copy of a payload goes on while it leaves, both cost the same.
+constexpr std::uint64_t eager_bytes = 1 << 20, eager_bytes_behind = 256 << 10;
+
 bool descends_from(pid_t process, pid_t ancestor) {
   for (int i = 0; i < 64 && process > 1; ++i) {
     if (process == ancestor) return true;
@@ -105,7 +109,9 @@ wire::Welcome Agent::welcome(int number) {
   out.log_ready_bytes = rank.incarnation == 0 ? job_.log_ready_bytes : 0;  // a new incarnation is to begin at once
   out.log_segment_bytes = segments_->limits().segment_bytes;
   const std::uint64_t share = held_bytes / credit_in_messages / static_cast<std::uint64_t>(job_.rank_count());
-  out.eager_bytes = std::min(job_.eager_bytes, std::max(share, eager_bytes_min));
+  out.eager_bytes = std::min(job_.eager_bytes ? job_.eager_bytes : eager_bytes, std::max(share, eager_bytes_min));
+  const bool behind = out.oversubscribed && job_.protocol == wire::Protocol::none && !job_.eager_bytes;
+  out.announced_above_bytes = behind ? std::min(eager_bytes_behind, out.eager_bytes) : out.eager_bytes;
   out.eager_credit_bytes = std::max(out.eager_bytes * credit_in_messages, credit_bytes_min);
   std::memcpy(out.job_key, ticket_.key.data(), sizeof out.job_key);
   job_.node_name(job_.node_of(number)).copy(out.node_name, sizeof out.node_name - 1);

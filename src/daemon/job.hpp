@@ -49,7 +49,7 @@ struct Job {
   std::string event_directory;    // level `disk`: of this job alone, made by the head
   std::uint64_t event_key = 0;    // stands in all its files
   LargeMessages large_messages = LargeMessages::measured;
-  std::uint64_t eager_bytes = 1 << 20;  // between nodes, larger payloads are announced first; lower with many ranks
+  std::uint64_t eager_bytes = 0;        // between nodes, larger payloads are announced first; 0: as suits (Agent::welcome)
   std::int64_t started_ns = 0;          // of the real-time clock
   bool divergence_is_fatal = true;
   bool records_libc = true;            // ranks have the recorder preloaded, if the protocol logs

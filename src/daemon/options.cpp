@@ -104,7 +104,8 @@ void declare_whole(CLI::App& app, Whole& whole) {
   app.add_option("--large-messages", whole.large_messages,
                  "auto (default: what is faster here), direct or copied: whether a receiver on the same node reads the sender's memory");
   app.add_option("--eager-limit", whole.eager_limit,
-                 "between nodes, larger messages are announced first and sent when they are received (default 1M)");
+                 "between nodes, larger messages are announced first and sent when they are received (default 1M; 256K where ranks share "
+                 "cores and nothing is logged)");
   repeatable(app.add_option("--collective", whole.collective, "NAME=ALGORITHM: the one that all calls of a collective take"));
   app.add_option("--collectives", whole.collectives, "a table of algorithms by nodes, ranks and bytes, as bench/run.py --tune writes");
   app.add_option("--restarts", whole.restarts, "restarts of a rank before the job is ended (default 20)");
@@ -405,7 +406,7 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
     if (!size) return usage(fmt::format("{}: {}", wanted.option, size.error().text));
     wanted.bytes = *size;
   }
-  if (job.eager_bytes < eager_bytes_min || job.eager_bytes > eager_bytes_max) {
+  if (!whole.eager_limit.empty() && (job.eager_bytes < eager_bytes_min || job.eager_bytes > eager_bytes_max)) {
     return usage(fmt::format("--eager-limit {}: 1K to 64M", whole.eager_limit));
   }
   job.log_ready_bytes = std::min(job.log_ready_bytes, job.log_memory_bytes / 2);

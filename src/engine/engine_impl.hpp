@@ -255,6 +255,7 @@ class EngineImpl {
   void release_credit(Peer& peer, std::uint64_t bytes);
   void publish_credit(Peer& peer);
   std::uint64_t eager_bytes_max(const Peer& to) const { return to.local ? rail::shm::ring_payload_max : eager_bytes_; }
+  std::uint64_t announced_above(const Peer& to) const { return to.local ? rail::shm::ring_payload_max : announced_above_; }
   std::uint64_t data_piece_bytes(const Peer& peer) const;
   std::uint64_t payload_bytes_max(const Peer& from, FrameKind kind) const {
     if (kind == FrameKind::events) return segment::CarriedEvents::capacity;
@@ -548,7 +549,8 @@ class EngineImpl {
   const bool* awaited_ = nullptr;  // of the operation that wait_for waits for
   os::MemoryCookie cookie_;
   segment::Exposures exposures_;
-  std::uint64_t eager_bytes_ = 0;   // between nodes, a larger payload is announced first
+  std::uint64_t eager_bytes_ = 0;   // between nodes, the largest payload that may come unannounced
+  std::uint64_t announced_above_ = 0;  // between nodes, a payload larger than this is announced by this rank first: no more than that
   std::uint64_t credit_bytes_ = 0;  // payloads that a receiver holds for one sender, at most
   MessagePool pool_;
   ContextPeer closed_peer_;  // stands for the peers of closed contexts

@@ -54,6 +54,7 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   divergence_is_fatal_ = w.divergence_is_fatal != 0;
   spins_ = w.oversubscribed == 0;
   eager_bytes_ = w.eager_bytes;
+  announced_above_ = std::min(w.announced_above_bytes, w.eager_bytes);
   credit_bytes_ = w.eager_credit_bytes;
   contexts = Contexts(job.rank_count);
   control = segment::ControlView(agent->control().data(), job.rank_count);

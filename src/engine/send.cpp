@@ -83,7 +83,7 @@ void EngineImpl::await_match(Peer& to, SendOperation& op) {
 void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
   int stream = to.rank.value;
   header.flags |= wire::flag_logged;
-  if (header.length > eager_bytes_max(to)) header.kind = FrameKind::rendezvous;
+  if (header.length > announced_above(to)) header.kind = FrameKind::rendezvous;
   const bool open = optimist_ || is_settled();
   const bool nothing_waits = has_offered_all(to);
   if (nothing_waits) carried_now_.swap(dependencies_now_);
@@ -219,7 +219,7 @@ bool EngineImpl::offer_queued(Peer& to, QueuedFrame& frame) {
   // A message that is not in the log must not overtake those that are.
   if (op && job.logging && to.out.sent != log_->appended(to.rank.value)) return false;
   bool eager = frame.header.kind == FrameKind::eager;
-  if (eager && (frame.header.length > eager_bytes_max(to) || !has_credit(to, frame.header.length))) {
+  if (eager && (frame.header.length > announced_above(to) || !has_credit(to, frame.header.length))) {
     frame.header.kind = FrameKind::rendezvous;
     eager = false;
   }

@@ -85,7 +85,8 @@ struct Welcome {
   std::uint64_t drops_every_calls = 0;
   std::uint64_t log_ready_bytes = 0;    // of the log, to be mapped and touched before the program goes on
   std::uint64_t log_segment_bytes = 0;  // size of each log segment
-  std::uint64_t eager_bytes = 0;        // between nodes, a payload up to this comes with its envelope
+  std::uint64_t eager_bytes = 0;        // between nodes, a payload up to this may come with its envelope
+  std::uint64_t announced_above_bytes = 0;  // between nodes, this rank announces a larger payload than this: at most eager_bytes
   std::uint64_t eager_credit_bytes = 0; // what a receiver holds at most, unexpected, from one peer
   // Inside a node a payload of this size or more, too large for a frame of the ring, is read by the receiver out of the sender's
   // buffer; a smaller one is copied, through the ring (none) or the log (pessimist).
