@@ -33,6 +33,7 @@ struct Owner : daemon::EventKeeper::Owner {
     return rank.value >= 0 && rank.value < ranks && term.value <= UINT16_MAX && position >> wire::board_position_bits == 0;
   }
   void on_looked_at(Rank, bool) override {}
+  void on_busy() override {}
   void trim(Rank rank, core::event_logger::Found& found) override {
     HF_CHECK(rank.value < ranks);
     core::event_logger::keep(found, 48);

@@ -119,6 +119,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   EventKeeper::Extent written(Rank rank) override;
   bool read_events(Rank rank, std::uint64_t position, MutableBytes out) override;
   void on_looked_at(Rank rank, bool on) override { board_.set_looked_at(rank.value, on); }
+  void on_busy() override { head_.on_busy(); }
   bool awaits_stable(const LocalRank& rank) const;
   void on_stable(Rank rank, const EventKeeper::Extent& extent) override;
   void on_held(Generation generation) override;

@@ -103,9 +103,10 @@ wire::Welcome Agent::welcome(int number) {
   out.job_started_ns = job_.started_ns;
   out.divergence_is_fatal = job_.divergence_is_fatal;
   const std::vector<int> neighbours = ranks_of_machine();
-  out.oversubscribed = std::ssize(neighbours) > os::usable_cores();
   out.machine_index = static_cast<std::int32_t>(std::ranges::find(neighbours, number) - neighbours.begin());
   out.machine_ranks = static_cast<std::int32_t>(neighbours.size());
+  out.machine_cores = os::usable_cores();
+  out.oversubscribed = out.machine_ranks > out.machine_cores;
   out.log_ready_bytes = rank.incarnation == 0 ? job_.log_ready_bytes : 0;  // a new incarnation is to begin at once
   out.log_segment_bytes = segments_->limits().segment_bytes;
   const std::uint64_t share = held_bytes / credit_in_messages / static_cast<std::uint64_t>(job_.rank_count());

@@ -166,7 +166,7 @@ Result<> Agent::adopt_one(const AdoptedRank& adopted, const EventKeeper::Found& 
   // A hosting that was cut off may have sent part of an event: nothing depends on it.
   const Bytes whole = Bytes(found.bytes).first(core::vprotocol::whole_events(found.bytes));
   const std::uint32_t past = adopted.incarnation - 1;
-  if (Result<> begun = segments_->begin_at(adopted.rank, past, whole, found.last_failed); !begun) return begun;
+  if (Result<> begun = segments_->begin_at(adopted.rank, past, whole, found.last_failed, [this] { on_busy(); }); !begun) return begun;
   if (Result<> made = make_rank(adopted.rank); !made) return made;
   local(adopted.rank)->incarnation = adopted.incarnation;
   local(adopted.rank)->term = adopted.term;

@@ -105,10 +105,14 @@ void Agent::roll_back_if_ended(LocalRank& rank) {
 Result<> Agent::roll_back(LocalRank& rank, const RollBack& to) {
   const std::uint64_t cut = *std::exchange(rank.rolled_to, std::nullopt);
   board_.set_state(rank.rank, rank.incarnation, wire::RankState::dead);
-  std::vector<std::byte> events(cut);
-  if (!segments_->read_events(rank.rank, 0, events)) return fail(fmt::format("the event log of rank {} is damaged", rank.rank));
+  std::vector<std::byte> events;
+  const auto read = segments_->walk_events(rank.rank, 0, cut, cut, [&](Bytes piece) {
+    events.insert(events.end(), piece.begin(), piece.end());
+    on_busy();
+  });
+  if (read != cut) return fail(fmt::format("the event log of rank {} is damaged", rank.rank));
   rank.log_base = to.incarnation - 1;
-  if (Result<> begun = segments_->roll_back(rank.rank, rank.log_base, events); !begun) return begun;
+  if (Result<> begun = segments_->roll_back(rank.rank, rank.log_base, events, [this] { on_busy(); }); !begun) return begun;
   drop_output(rank);
   rank.incarnation = to.incarnation;
   rank.term = to.term;
@@ -132,9 +136,11 @@ void Agent::cut_found(std::map<Rank, EventKeeper::Found>& found) {
       std::vector<std::byte>& events = found[Rank{rank.rank}].bytes;
       events.resize(core::vprotocol::whole_events(events));
       cuts.add(Rank{rank.rank}, Term{rank.term}, events.size());
+      on_busy();
     }
     for (auto& [rank, of] : found) {
       const auto lost = core::vprotocol::first_lost(of.bytes, cuts);
+      on_busy();
       if (!lost) continue;
       core::event_logger::keep(of, *lost);
       again = true;

@@ -26,6 +26,7 @@ void EventKeeper::fetch(const std::vector<std::pair<Rank, Term>>& ranks, const s
                 content.last_failed, {content.bytes.begin(), content.bytes.end()}};
       owner_.trim(rank, own);
       core::event_logger::take(fetch_->found[rank], std::move(own));
+      owner_.on_busy();
     }
     fetch_->missing.erase(self_.value);
   }
@@ -51,6 +52,7 @@ void EventKeeper::on_files_read(EventFiles::FoundOf found, std::string failure) 
     for (Found& one : places) {
       owner_.trim(rank, one);
       core::event_logger::take(fetch_->found[rank], std::move(one));
+      owner_.on_busy();
     }
   }
   conclude_fetch();

@@ -94,6 +94,7 @@ void EventKeeper::on_open(Guest& guest, const EventsName& name) {
     Bytes piece = content.bytes.subspan(head.offset, std::min<std::size_t>(content_bytes_max, content.bytes.size() - head.offset));
     guest.channel->send(ControlKind::events_content, head, piece);
     head.offset += piece.size();
+    owner_.on_busy();
   } while (head.offset < content.bytes.size());
 }
 

@@ -43,6 +43,7 @@ class EventKeeper {
     virtual void trim(Rank rank, core::event_logger::Found& found) = 0;
     // And: the rank need not say what it writes, or has to again (BoardDependencies::looked_at).
     virtual void on_looked_at(Rank rank, bool on) = 0;
+    virtual void on_busy() = 0;  // TreeNode::on_busy
   };
   using Found = core::event_logger::Found;
   struct Fetched {

@@ -40,6 +40,7 @@ struct Owner : EventKeeper::Owner {
   std::vector<segment::CarriedEvents::Piece> fence(Rank, Term, Term) override { return {}; }
   bool on_known(Rank, Term, std::uint64_t) override { return true; }
   void trim(Rank, Found&) override {}
+  void on_busy() override {}
   void on_looked_at(Rank, bool on) override {
     looked_at = on;
     if (!on) events.resize(events.size() + std::exchange(writes_meanwhile, 0));

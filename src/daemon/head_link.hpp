@@ -37,6 +37,9 @@ class HeadLink {
   void on_ending() {
     if (tree_) tree_->on_ending();
   }
+  void on_busy() {
+    if (tree_) tree_->on_busy();
+  }
   void hold(std::set<NodeId> nodes) {  // fault injection
     if (tree_) tree_->hold(std::move(nodes));
   }

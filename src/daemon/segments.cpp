@@ -39,7 +39,7 @@ Result<> SegmentStore::create_incarnation(int rank) {
   return {};
 }
 
-Result<> SegmentStore::begin_at(int rank, std::uint32_t first, Bytes events, TestClock last_failed) {
+Result<> SegmentStore::begin_at(int rank, std::uint32_t first, Bytes events, TestClock last_failed, const OnBusy& on_busy) {
   ranks_[static_cast<std::size_t>(rank)].first = first;
   if (Result<> created = create_incarnation(rank); !created) return created;
   segment::ControlView view = control(rank, first);
@@ -52,10 +52,14 @@ Result<> SegmentStore::begin_at(int rank, std::uint32_t first, Bytes events, Tes
     mappings.push_back(std::move(*mapping));
     return mappings.back().bytes();
   });
-  if (!writer.reserve_raw(rank_count_, events.size())) {
-    return fail(fmt::format("the events of rank {}, {} bytes, find no room in its log: raise --log-memory", rank, events.size()));
+  for (Bytes left = events; !left.empty(); on_busy()) {
+    const Bytes piece = left.first(std::min<std::size_t>(left.size(), walk_bytes));
+    if (!writer.reserve_raw(rank_count_, piece.size())) {
+      return fail(fmt::format("the events of rank {}, {} bytes, find no room in its log: raise --log-memory", rank, events.size()));
+    }
+    writer.append_raw(rank_count_, piece);
+    left = left.subspan(piece.size());
   }
-  writer.append_raw(rank_count_, events);
   writer.publish(rank_count_);
   segment::ControlHeader& header = view.header();
   header.rank = rank;
@@ -66,13 +70,13 @@ Result<> SegmentStore::begin_at(int rank, std::uint32_t first, Bytes events, Tes
   return {};
 }
 
-Result<> SegmentStore::roll_back(int rank, std::uint32_t first, Bytes events) {
+Result<> SegmentStore::roll_back(int rank, std::uint32_t first, Bytes events, const OnBusy& on_busy) {
   PerRank& owner = ranks_[static_cast<std::size_t>(rank)];
   for (std::size_t i = 0; i < owner.incarnations.size(); ++i) {
     owner.rolled_back[owner.first + static_cast<std::uint32_t>(i)] = std::move(owner.incarnations[i]);
   }
   owner.incarnations.clear();
-  return begin_at(rank, first, events, {});
+  return begin_at(rank, first, events, {}, on_busy);
 }
 
 SegmentStore::EventExtent SegmentStore::event_extent(int rank) const {

@@ -39,10 +39,12 @@ class SegmentStore {
   Result<> create_incarnation(int rank);
   // The rank was hosted elsewhere before: `first` stands for all its incarnations until then, and its log holds their events and their
   // last failed test, nothing else. Before create_incarnation.
-  Result<> begin_at(int rank, std::uint32_t first, Bytes events, TestClock last_failed);
+  // There may be gigabytes: `on_busy` is called after each piece.
+  using OnBusy = std::function<void()>;
+  Result<> begin_at(int rank, std::uint32_t first, Bytes events, TestClock last_failed, const OnBusy& on_busy);
   // The same for a rank of this node that is rolled back: what its incarnations so far had logged nobody asks for any more. It stays, since
   // their peers may be reading it.
-  Result<> roll_back(int rank, std::uint32_t first, Bytes events);
+  Result<> roll_back(int rank, std::uint32_t first, Bytes events, const OnBusy& on_busy);
   std::uint32_t first_incarnation(int rank) const { return ranks_[static_cast<std::size_t>(rank)].first; }
   // The rank's event stream over all its incarnations: how far it is published, and bytes of it. False: damaged.
   struct EventExtent {

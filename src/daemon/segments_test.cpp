@@ -19,13 +19,13 @@ SegmentStore store_of_three() { return SegmentStore(3, {64 << 20, 0, "/tmp", cho
 TEST(Segments, ARankThatIsRolledBackKeepsItsOldLogsByNumber) {
   SegmentStore store = store_of_three();
   const std::vector<std::byte> before = events(6);
-  ASSERT_TRUE(store.begin_at(1, 4, before, TestClock{9}));
+  ASSERT_TRUE(store.begin_at(1, 4, before, TestClock{9}, [] {}));
   ASSERT_TRUE(store.create_incarnation(1));  // 5
   EXPECT_EQ(store.event_extent(1).end, before.size());
   EXPECT_EQ(store.event_extent(1).last_failed, TestClock{9});
 
   const Bytes kept = Bytes(before).first(32);
-  ASSERT_TRUE(store.roll_back(1, 6, kept));
+  ASSERT_TRUE(store.roll_back(1, 6, kept, [] {}));
   ASSERT_TRUE(store.create_incarnation(1));  // 7
   EXPECT_EQ(store.first_incarnation(1), 6u);
   EXPECT_EQ(store.event_extent(1).end, 32u);

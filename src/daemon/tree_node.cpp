@@ -178,6 +178,12 @@ void TreeNode::on_started() {
   drain();
 }
 
+void TreeNode::on_busy() {
+  if (ended_) return;
+  membership_.on_busy(os::now());
+  for (core::tree::Transmit transmit; membership_.poll_transmit(transmit);) send(std::move(transmit));
+}
+
 void TreeNode::on_ending() {
   ending_ = true;
   membership_.on_ending();

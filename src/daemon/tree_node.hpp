@@ -42,6 +42,7 @@ class TreeNode {
 
   void on_started();  // all agents are in the tree
   void on_ending();   // agents leave; an agent whose parent has left ends
+  void on_busy();     // Membership::on_busy; also from inside a handler
   void drop() { ended_ = true; }  // nothing more is told to the handlers
   void on_found_dead(NodeId agent);
   void on_not_reached(NodeId parent) { on_lost_link(parent); }

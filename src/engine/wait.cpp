@@ -115,7 +115,9 @@ void EngineImpl::wait(bool (*done)(void*), Rank (*whom)(void*), void* self) {
 // other for a tenth of a second and more. Who waits goes where all are spread evenly; who computes stays where the kernel has it.
 void EngineImpl::take_share(std::int64_t now) {
   share_looked_at_ = now;
-  if (!spins_ && agent) os::move_to_share(agent->welcome().machine_index, agent->welcome().machine_ranks);
+  if (spins_ || !agent) return;
+  const wire::Welcome& w = agent->welcome();
+  os::move_to_share(w.machine_index, w.machine_ranks, w.machine_cores);
 }
 
 // False: without success, and it is time to sleep.

@@ -235,12 +235,12 @@ int usable_cores() {
   return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-void move_to_share(int index, int count) {
+void move_to_share(int index, int count, int cores) {
   cpu_set_t usable, share;
   CPU_ZERO(&usable);
   CPU_ZERO(&share);
-  if (index < 0 || index >= count || ::sched_getaffinity(0, sizeof usable, &usable) != 0) return;
-  int before = static_cast<int>(std::int64_t{index} * CPU_COUNT(&usable) / count), core = 0;
+  if (index < 0 || index >= count || ::sched_getaffinity(0, sizeof usable, &usable) != 0 || CPU_COUNT(&usable) != cores) return;
+  int before = static_cast<int>(std::int64_t{index} * cores / count), core = 0;
   for (; core < CPU_SETSIZE; ++core) {
     if (CPU_ISSET(core, &usable) && before-- == 0) break;
   }

@@ -68,8 +68,8 @@ pid_t parent_of(pid_t pid);           // 0 when gone
 void use_all_cores();                 // that the system lets this process have, whatever it was bound to
 int usable_cores();                   // that this process may run on
 // Has this thread go on, for now, on its share of the cores that it may use: of `count` threads that are spread evenly over them,
-// that with this index.
-void move_to_share(int index, int count);
+// that with this index. One that may use other than so many `cores` was bound by somebody, and stays where it is.
+void move_to_share(int index, int count, int cores);
 // For a process that does little and whose silence would be taken for its death: the calling thread takes a core from any of ordinary
 // priority when it is woken. Not its children, nor threads made later. False: the system does not let it.
 bool run_before_others();

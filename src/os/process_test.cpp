@@ -21,16 +21,23 @@ TEST(MoveToShare, GoesToACoreAndLeavesTheAffinity) {
     while (!CPU_ISSET(last, &before)) --last;
     const int cores = usable_cores();
     // Where it is put it may be moved away from again: not each time, then.
-    auto reaches = [](int core, int index, int count) {
+    auto reaches = [cores](int core, int index, int count) {
       for (int i = 0; i < 100; ++i) {
-        move_to_share(index, count);
+        move_to_share(index, count, cores);
         if (::sched_getcpu() == core) return true;
       }
       return false;
     };
     EXPECT_TRUE(reaches(last, 2 * cores - 1, 2 * cores));
     EXPECT_TRUE(reaches(first, 1, 2 * cores));
-    move_to_share(7, 3);  // none of them
+    move_to_share(7, 3, cores);  // none of them
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(last, &one);
+    ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+    move_to_share(0, 2, cores + 1);  // bound to fewer
+    EXPECT_EQ(::sched_getcpu(), last);
+    ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
     ASSERT_EQ(::sched_getaffinity(0, sizeof after, &after), 0);
     EXPECT_TRUE(CPU_EQUAL(&before, &after));
   }).join();

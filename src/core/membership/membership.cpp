@@ -28,10 +28,14 @@ void Membership::notice_pause(Instant now) {
 #ifndef HOLDFAST_MUTATE_IGNORE_PAUSE
   std::int64_t late = now.value - next_beat_.value;
   if (late <= options_.heartbeat_ns) return;
-  for (auto& [node, watched] : watched_) watched.watch.forgive(late, now);
-  parent_heard_.value = std::min(parent_heard_.value + late, now.value);
+  forgive_all(late, now);
   next_beat_ = now;
 #endif
+}
+
+void Membership::forgive_all(std::int64_t late, Instant now) {
+  for (auto& [node, watched] : watched_) watched.watch.forgive(late, now);
+  parent_heard_.value = std::min(parent_heard_.value + late, now.value);
 }
 
 Membership::Verdict Membership::on_frame(Instant now, NodeId from, const TreeFrame& frame) {
@@ -122,6 +126,12 @@ void Membership::on_timeout(Instant now) {
   if (ended_) return;
   if (decision_.poll(now)) decide(now);
   if (now >= next_beat_) beat(now);
+}
+
+void Membership::on_busy(Instant now) {
+  if (ended_ || now < next_beat_) return;
+  forgive_all(now.value - next_beat_.value + options_.heartbeat_ns, now);  // since the last beat
+  beat(now);
 }
 
 void Membership::look_for_silence(Instant now) {

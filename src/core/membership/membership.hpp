@@ -58,6 +58,9 @@ class Membership {
   void on_closed(Instant now, NodeId peer);  // its connection, by it or by the network
   void on_found_dead(Instant now, NodeId agent);  // the head: it has learned so otherwise
   void on_timeout(Instant now);
+  // In the midst of something long, every few milliseconds: nothing of the others' is read meanwhile, which is not held against them, and
+  // they hear that this one is there.
+  void on_busy(Instant now);
 
   std::optional<Instant> next_deadline() const;
   bool poll_event(Event& out);
@@ -81,6 +84,7 @@ class Membership {
 
   // ---- membership.cpp: frames, timers
   void notice_pause(Instant now);
+  void forgive_all(std::int64_t late, Instant now);
   void on_heartbeat(Instant now, NodeId from, const wire::TreeFrame& frame);
   void on_view_frame(Instant now, NodeId from, const wire::TreeFrame& frame);
   void look_for_silence(Instant now);

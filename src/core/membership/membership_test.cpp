@@ -220,6 +220,20 @@ TEST(Membership, WhoWasStoppedDoesNotTakeItsOwnSilenceForThatOfOthers) {
   EXPECT_EQ(std::ranges::count(said, std::pair(-1, heartbeat)), 2) << "2 is silent still: a word of it, and the regular one";
 }
 
+TEST(Membership, WhoIsBusyIsHeardAndHoldsNobodysSilenceAgainstThem) {
+  One agent(zero);
+  agent.live(0, 2000, {head_node, two, three});
+  for (std::int64_t t = 2010; t <= 90'000; t += 10) agent.core.on_busy(at(t));
+  const Kinds heard = agent.said();
+  for (int to : {-1, 2, 3}) EXPECT_EQ(std::ranges::count(heard, std::pair(to, heartbeat)), 880) << "one each 100 ms, to " << to;
+  EXPECT_EQ(std::ranges::count(heard, heartbeat, &Kinds::value_type::second), std::ssize(heard)) << "nothing else";
+  agent.live(90'050, 90'350, {head_node, three});
+  agent.core.on_timeout(at(90'399));
+  EXPECT_TRUE(agent.said().empty()) << "2 has not been silent for long";
+  agent.core.on_timeout(at(90'400));
+  EXPECT_EQ(std::ranges::count(agent.said(), std::pair(-1, heartbeat)), 2) << "now it has: a word of it, and the regular one";
+}
+
 // What the head learns otherwise (the process that stood for an agent has ended) is a death like another, with its cause.
 TEST(Membership, TheHeadSaysHowEachWasFoundDead) {
   One head(head_node);
