@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sodium.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,12 @@ constexpr std::size_t read_bytes_large = 4096;  // asked after a large payload: 
 constexpr std::uint32_t look_every = 64;       // polls of the only open connection between looks at everything else
 constexpr int reads_per_turn = 16;
 constexpr std::size_t header_bytes = sizeof(wire::FrameHeader);
+
+std::int64_t now_ns() {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
 }  // namespace
 
 TcpRail::TcpRail(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -101,7 +108,7 @@ bool TcpRail::Impl::poll(Event& event) {
     // Once a turn: what comes after that waits for the next turn, so that the caller gets to act on what it was given.
     if (std::exchange(looked_, !looked_)) return false;
     if (hot_ && open_ == 1 && !hot_->wants_output && ++looks_ % look_every != 0) {
-      read(*hot_);
+      read_hot(*hot_);
     } else {
       look();
     }
@@ -242,6 +249,16 @@ void TcpRail::Impl::look() {
   ready_count_ = std::max(0, ::epoll_wait(epoll_, ready_.data(), static_cast<int>(ready_.size()), 0));
 }
 
+void TcpRail::Impl::read_hot(Connection& c) {
+  const bool one_way = c.inflow.one_way();
+  const std::int64_t now = one_way ? now_ns() : 0;
+  if (one_way && !c.inflow.may_read(now)) return;
+  const std::uint64_t before = bytes_arrived_;
+  read(c);
+  if (one_way) c.inflow.on_read(bytes_arrived_ != before, now);
+  else c.inflow.on_read(bytes_arrived_ != before);
+}
+
 void TcpRail::Impl::read(Connection& c) {
   for (int turn = 0; turn < reads_per_turn; ++turn) {
     switch (receive(c)) {
@@ -327,6 +344,7 @@ bool TcpRail::Impl::send(Rank to, const wire::FrameHeader& header, std::span<con
   if (full()) c->stream.flush();
   if (full()) return false;
   bool taken = c->stream.write(all_pieces_, lasting);
+  c->inflow.on_sent();
   // A broken one says so to poll() by its descriptor: what has arrived is still to be read.
   if (taken) arm(*c, c->stream.queued() > 0);
   return taken;

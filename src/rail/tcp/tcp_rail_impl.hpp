@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "rail/tcp/inflow.hpp"
 #include "rail/tcp/stream.hpp"
 #include "rail/tcp/tcp_rail.hpp"
 
@@ -35,6 +36,7 @@ struct Connection {
   std::optional<Handshake> handshake;
   wire::Opening theirs;
   Stream stream;
+  Inflow inflow;
   // The frame at the head of the input, when its payload is large.
   bool head_told = false;          // its `head` was given
   bool placing = false;            // its header is consumed, its payload goes to `target`
@@ -89,6 +91,7 @@ class TcpRail::Impl {
   bool next_ready();
   void look();
   void read(Connection& c);
+  void read_hot(Connection& c);
   void write(Connection& c);
   void arm(Connection& c, bool output);
   void watch(Connection& c, int operation);
