@@ -11,6 +11,8 @@ namespace {
 
 using segment::taken_mask;
 
+constexpr std::int64_t credit_patience_ns = 5'000'000;
+
 }  // namespace
 
 std::uint64_t EngineImpl::data_piece_bytes(const Peer& to) const { return to.local ? rail::shm::ring_payload_max : tcp_piece_bytes; }
@@ -66,6 +68,19 @@ bool EngineImpl::has_credit(Peer& to, std::uint64_t bytes) const {
   // The word holds the low bits of a count that is at most what was sent.
   to.out.released = to.out.eager_bytes - ((to.out.eager_bytes - word) & taken_mask);
   return suffices();
+}
+
+// Over a network a record without credit stays in the log until the receiver has released some: that is told in one way, where an
+// announcement costs three for each message. Not for long: the receiver may want what comes behind all that it holds.
+bool EngineImpl::awaits_credit(Peer& to) const {
+  Outgoing& out = to.out;
+  if (to.local || !out.credit_known) return false;
+  const std::int64_t now = now_ns();
+  if (out.short_of != out.released) {
+    out.short_of = out.released;
+    out.short_since = now;
+  }
+  return now - out.short_since < credit_patience_ns;
 }
 
 void EngineImpl::release_credit(Peer& from, std::uint64_t bytes) {

@@ -234,6 +234,8 @@ class EngineImpl {
   void discard_unlogged(Peer& peer);
   void on_matched(Peer& peer, const FrameHeader& header);
   bool has_credit(Peer& peer, std::uint64_t bytes) const;
+  bool awaits_credit(Peer& peer) const;
+  bool holds_unsent(const Peer& to) const { return job.logging && to.out.open && to.out.sent != log_->published(to.rank.value); }
 
   // channel.cpp
   bool ensure_open(Peer& peer) { return peer.out.open || open_channel(peer); }

@@ -57,6 +57,8 @@ struct Outgoing {
   std::uint64_t eager_bytes = 0;   // eager payload bytes sent on this channel
   std::uint64_t released = 0;      // of them, released by the receiver
   bool credit_known = true;        // the receiver of this channel has said what it still holds from before
+  std::uint64_t short_of = UINT64_MAX;  // TCP: `released` when a record found no credit,
+  std::int64_t short_since = 0;         // and since when, ns
   Carried carried;
   std::map<MessageName, SendOperation*> synchronous;  // waiting for `matched`
   std::map<MessageName, SendOperation*> rendezvous;   // protocol none: waiting for clear_to_send

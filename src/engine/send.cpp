@@ -127,7 +127,10 @@ bool EngineImpl::offer_record(Peer& to, const segment::Record& record, const Sou
   FrameHeader h = record.header;
   h.check = 0;
   h.flags |= flags;
-  if (h.kind == FrameKind::eager && !has_credit(to, h.length)) h.kind = FrameKind::rendezvous;
+  if (h.kind == FrameKind::eager && !has_credit(to, h.length)) {
+    if (awaits_credit(to)) return false;
+    h.kind = FrameKind::rendezvous;
+  }
   if (h.kind == FrameKind::rendezvous || !to.local) h.offset = record.chunk;
   bool at_hand = source && source->data;
   if (!offer(to, h, {at_hand ? source : nullptr, &record, 0})) return false;

@@ -28,6 +28,7 @@ constexpr std::int64_t quiet_ns = 30'000'000;  // longer than a round trip; one 
 constexpr std::int64_t look_pause_ns_max = 1'000'000'000;  // between looks into the logs of others while nothing comes
 constexpr unsigned idle_look_every = 64;  // passes between looks at the connections to agents that have no question
 constexpr int sleep_feeding_ms_max = 5;   // while logs of living peers are followed
+constexpr int sleep_unsent_ms_max = 5;    // while records wait for credit: as long as they do
 constexpr int sleep_held_ms_max = 1;      // protocol optimist: while something waits for what other agents tell
 constexpr int sleep_finalizing_ms_max = 1;  // nothing wakes us when the last bytes are confirmed
 
@@ -231,15 +232,16 @@ void EngineImpl::sleep(bool (*done)(void*), void* self) {
   passes_ |= idle_look_every - 1;  // the next pass looks at everything
   progress();
   if (!done(self)) {
-    bool feeding = false, more = false;
+    bool feeding = false, more = false, unsent = false;
     for (Peer* p : local_peers_) feeding |= p->in.feeding, more |= p->in.feeding && p->in.feeds_more;
-    for (Peer* p : remote_peers_) feeding |= p->in.ask_again_at != 0;
+    for (Peer* p : remote_peers_) feeding |= p->in.ask_again_at != 0, unsent |= holds_unsent(*p);
     pollfd look[4] = {{agent->doorbell(), POLLIN, 0},
                       {agent->descriptor(), 0, 0},
                       {rail_ ? rail_->descriptor() : -1, POLLIN, 0},
                       {remote_log_ ? remote_log_->descriptor() : -1, POLLIN, 0}};
     int ms_max = finalizing_ ? sleep_finalizing_ms_max : feeding ? sleep_feeding_ms_max : sleep_ms_max;
     if (optimist_ && awaits_stable()) ms_max = sleep_held_ms_max;
+    if (unsent) ms_max = std::min(ms_max, sleep_unsent_ms_max);
     ms_max = more ? 0 : std::min(ms_max, ms_to_look());
     poll_asleep(look, ms_max);
     if (look[1].revents & (POLLHUP | POLLERR)) ::_exit(1);  // the agent ends its ranks when it ends
