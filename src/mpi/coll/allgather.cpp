@@ -29,14 +29,16 @@ void list_bruck(Schedule& s, const Part& own, const Part* blocks) {
 
 void list_ring(Schedule& s, const Part& own, const Part* blocks) {
   const int size = s.size(), rank = s.rank(), right = (rank + 1) % size, left = (rank - 1 + size) % size;
-  if (&own != &blocks[rank]) s.copy(own, blocks[rank]);
+  const bool apart = &own != &blocks[rank];
   for (int i = 0; i + 1 < size; ++i) {
-    const Part& out = blocks[(rank - i + size) % size];
+    const Part& out = i == 0 ? own : blocks[(rank - i + size) % size];
     const Part& in = blocks[(rank - i - 1 + size) % size];
     Schedule::Step* step = in.bytes ? s.recv(left, in) : nullptr;
     if (out.bytes) s.send(right, out);
+    if (i == 0 && apart) s.copy(own, blocks[rank]);  // while the first ones are on their way
     s.wait(step);
   }
+  if (size == 1 && apart) s.copy(own, blocks[rank]);
 }
 
 void list_linear(Schedule& s, const Part& own, const Part* blocks) {
