@@ -4,13 +4,13 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <utility>
 
 #include "engine/engine_impl.hpp"
+#include "os/clock.hpp"
 #include "os/process.hpp"
 
 namespace hf::engine {
@@ -42,11 +42,7 @@ void barrier_on_all() {
 
 }  // namespace
 
-std::int64_t EngineImpl::now_ns() {
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1'000'000'000ll + t.tv_nsec;
-}
+std::int64_t EngineImpl::now_ns() { return os::now().value; }
 
 void EngineImpl::progress_rails() {
   if (!agent) return;

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 #include <sodium.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "base/check.hpp"
+#include "os/clock.hpp"
 #include "rail/tcp/tcp_rail_impl.hpp"
 
 namespace hf::rail::tcp {
@@ -21,12 +21,6 @@ constexpr std::size_t read_bytes_large = 4096;  // asked after a large payload: 
 constexpr std::uint32_t look_every = 64;       // polls of the only open connection between looks at everything else
 constexpr int reads_per_turn = 16;
 constexpr std::size_t header_bytes = sizeof(wire::FrameHeader);
-
-std::int64_t now_ns() {
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
 }  // namespace
 
 TcpRail::TcpRail(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -251,7 +245,7 @@ void TcpRail::Impl::look() {
 
 void TcpRail::Impl::read_hot(Connection& c) {
   const bool one_way = c.inflow.one_way();
-  const std::int64_t now = one_way ? now_ns() : 0;
+  const std::int64_t now = one_way ? os::now().value : 0;
   if (one_way && !c.inflow.may_read(now)) return;
   const std::uint64_t before = bytes_arrived_;
   read(c);
