@@ -106,12 +106,11 @@ wire::Welcome Agent::welcome(int number) {
   out.machine_index = static_cast<std::int32_t>(std::ranges::find(neighbours, number) - neighbours.begin());
   out.machine_ranks = static_cast<std::int32_t>(neighbours.size());
   out.machine_cores = os::usable_cores();
-  out.oversubscribed = out.machine_ranks > out.machine_cores;
   out.log_ready_bytes = rank.incarnation == 0 ? job_.log_ready_bytes : 0;  // a new incarnation is to begin at once
   out.log_segment_bytes = segments_->limits().segment_bytes;
   const std::uint64_t share = held_bytes / credit_in_messages / static_cast<std::uint64_t>(job_.rank_count());
   out.eager_bytes = std::min(job_.eager_bytes ? job_.eager_bytes : eager_bytes, std::max(share, eager_bytes_min));
-  const bool behind = out.oversubscribed && job_.protocol == wire::Protocol::none && !job_.eager_bytes;
+  const bool behind = out.oversubscribed() && job_.protocol == wire::Protocol::none && !job_.eager_bytes;
   out.announced_above_bytes = behind ? std::min(eager_bytes_behind, out.eager_bytes) : out.eager_bytes;
   out.eager_credit_bytes = std::max(out.eager_bytes * credit_in_messages, credit_bytes_min);
   std::memcpy(out.job_key, ticket_.key.data(), sizeof out.job_key);

@@ -106,6 +106,7 @@ Result<> Agent::roll_back(LocalRank& rank, const RollBack& to) {
   const std::uint64_t cut = *std::exchange(rank.rolled_to, std::nullopt);
   board_.set_state(rank.rank, rank.incarnation, wire::RankState::dead);
   std::vector<std::byte> events;
+  events.reserve(cut);
   const auto read = segments_->walk_events(rank.rank, 0, cut, cut, [&](Bytes piece) {
     events.insert(events.end(), piece.begin(), piece.end());
     on_busy();

@@ -52,7 +52,7 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   covers_ = w.covers != 0;
   if (w.incarnation == 0) read_injection(std::string_view(w.inject, ::strnlen(w.inject, sizeof(w.inject))));
   divergence_is_fatal_ = w.divergence_is_fatal != 0;
-  spins_ = w.oversubscribed == 0;
+  spins_ = !w.oversubscribed();
   eager_bytes_ = w.eager_bytes;
   announced_above_ = std::min(w.announced_above_bytes, w.eager_bytes);
   credit_bytes_ = w.eager_credit_bytes;

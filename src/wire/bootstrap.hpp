@@ -76,10 +76,10 @@ struct Welcome {
   std::uint32_t keeps_payloads = 1;     // 0: no sender log, for measurements: determinants alone, and nothing is recovered
   std::uint32_t divergence_is_fatal = 1;
   std::uint32_t covers = 0;
-  std::uint32_t oversubscribed = 0;     // more ranks on this machine than cores: waiting yields instead of spinning
   std::int32_t machine_index = 0;       // of this rank among those of this machine
   std::int32_t machine_ranks = 1;
   std::int32_t machine_cores = 1;       // that ranks may use which nobody bound
+  bool oversubscribed() const { return machine_ranks > machine_cores; }  // waiting yields instead of spinning
   std::int64_t job_started_ns = 0;      // of the real-time clock, at the head
   std::uint64_t kill_at_call = 0;       // fault injection: SIGKILL oneself at this MPI call (0: never). First incarnation only
   // Fault injection: at each so many MPI calls (0: never) what receivers' checkpoints cover is dropped, and `covers` as if one of this rank had been taken.

@@ -204,8 +204,8 @@ void act(std::string word) {
   else if (verb == "wait")
     wait_for(value.c_str());
   else if (verb == "where")
-    std::printf("rank %d node %d of %d on %s, app %d, oversubscribed %u\n", rank, me.node, me.node_count, me.node_name,
-                me.app_number, me.oversubscribed);
+    std::printf("rank %d node %d of %d on %s, app %d, oversubscribed %d\n", rank, me.node, me.node_count, me.node_name,
+                me.app_number, me.oversubscribed());
   else if (verb == "key") {
     for (std::uint8_t byte : me.job_key) std::printf("%02x", byte);
     std::printf("\n");
