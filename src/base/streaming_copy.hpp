@@ -18,7 +18,7 @@ inline void fence_streamed() {
 #endif
 }
 
-// The bytes are visible to others after any later release store.
+// The bytes are visible to others after fence_streamed() and any later release store.
 inline void streaming_copy(std::byte* to, const std::byte* from, std::size_t bytes) {
 #if defined(__x86_64__)
   std::size_t head = (64 - reinterpret_cast<std::uintptr_t>(to) % 64) % 64;
@@ -35,7 +35,6 @@ inline void streaming_copy(std::byte* to, const std::byte* from, std::size_t byt
       _mm_stream_si128(out + 2, c);
       _mm_stream_si128(out + 3, d);
     }
-    fence_streamed();
   }
 #endif
   std::memcpy(to, from, bytes);

@@ -67,7 +67,10 @@ bool wait_for(Done&& done, std::int64_t until) {
 }
 
 bool send(Shared& s, const std::byte* source, std::int64_t until) {
-  if (s.way == Way::direct_logged) streaming_copy(s.area + s.begin, source, sample_bytes);
+  if (s.way == Way::direct_logged) {
+    streaming_copy(s.area + s.begin, source, sample_bytes);
+    fence_streamed();
+  }
   if (s.way != Way::copied) return true;
   for (std::uint64_t b = 0; b < sample_bytes / s.block; ++b) {
     if (!wait_for([&] { return b - s.taken.load(std::memory_order_acquire) < s.blocks_kept; }, until)) return false;

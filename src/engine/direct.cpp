@@ -49,6 +49,7 @@ void EngineImpl::send_exposed(Peer& to, SendOperation& op, FrameHeader header) {
   log_->fill_record(stream, header, [&op](std::uint64_t offset, MutableBytes out) {
     streaming_copy(out.data(), op.source.data + offset, out.size());
   });
+  fence_streamed();
   point("send.logged");
   log_->publish(stream);
   point("send.published");

@@ -108,6 +108,7 @@ void EngineImpl::send_ahead(Peer& to, SendOperation& op, const FrameHeader& head
     streaming_copy(place.data(), from, place.size());
     from += place.size();
   }
+  fence_streamed();
   point("send.logged");
   log_->publish(stream);
   point("send.published");
