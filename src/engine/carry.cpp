@@ -62,15 +62,23 @@ bool EngineImpl::carry(Peer& to) {
   return true;
 }
 
-// As send_logged, while the gate is closed. False: the message must wait at the gate.
-bool EngineImpl::send_carrying(Peer& to, SendOperation& op, const segment::Record& record) {
-  if (!carry(to)) return false;
+// After carry(): the message, and before it what it depends on. To be published after that by publish_carrying().
+bool EngineImpl::offer_carrying(Peer& to, SendOperation& op, const segment::Record& record) {
   const bool offered = offer_record(to, record, &op.source, wire::flag_ahead);
   if (offered && !carried_now_.empty()) to.out.carried = carrying_;
   carried_now_.clear();
-  if (!offered) return false;
+  return offered;
+}
+
+void EngineImpl::publish_carrying(Peer& to) {
   const AgentLink::Stable stable = agent->stable();
   log_->publish_gated(to.rank.value, to.out.carried.end, to.out.carried.failed, stable.events, stable.last_failed);
+}
+
+// As send_logged, while the gate is closed. False: the message must wait at the gate.
+bool EngineImpl::send_carrying(Peer& to, SendOperation& op, const segment::Record& record) {
+  if (!carry(to) || !offer_carrying(to, op, record)) return false;
+  publish_carrying(to);
   point("send.published");
   await_match(to, op);
   to.out.sent = log_->appended(to.rank.value);

@@ -185,6 +185,7 @@ class EngineImpl {
     return segment::LogReader(*log_, control.stream(to.value), static_cast<std::uint32_t>(to.value), job.rank_count);
   }
   void await_match(Peer& peer, SendOperation& op);
+  bool must_wait(Peer& to, SendOperation& op, FrameKind kind);
   bool awaits_match(const Peer& peer, const SendOperation& op) const;
   void complete_unless_awaited(const Peer& peer, SendOperation& op) const;
   void finish_transfer(Peer& peer, SendOperation& op);
@@ -274,7 +275,7 @@ class EngineImpl {
   bool leaves_ahead(const Peer& to, const SendOperation& op) const {
     return !to.local && op.source.data && op.source.bytes >= ahead_bytes_min;
   }
-  void send_ahead(Peer& peer, SendOperation& op, const FrameHeader& header);
+  void send_ahead(Peer& peer, SendOperation& op, const FrameHeader& header, bool open);
   void poll_rail();
   void on_incoming(Peer& from, const rail::tcp::Event& event);
   void on_opened(Peer& from, const wire::Opening& opening);
@@ -396,6 +397,8 @@ class EngineImpl {
   void keep_recent(Bytes events);
   bool holds_events(const Peer& to) const;
   bool carry(Peer& to);
+  bool offer_carrying(Peer& to, SendOperation& op, const segment::Record& record);
+  void publish_carrying(Peer& to);
   bool send_carrying(Peer& to, SendOperation& op, const segment::Record& record);
   void on_events(Peer& from, const FrameHeader& header, Bytes payload);
 

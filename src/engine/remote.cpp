@@ -95,14 +95,14 @@ bool EngineImpl::offer_rail(Peer& to, const FrameHeader& header, const Payload& 
 }
 
 // As send_logged, but the log, in which nobody reads soon, is filled while the message is on its way. If we die before it is
-// published, our next incarnation sends the message again, and the receiver takes it then (renew). docs/tcp.md.
-void EngineImpl::send_ahead(Peer& to, SendOperation& op, const FrameHeader& header) {
+// published, our next incarnation sends the message again, and the receiver takes it then (renew). docs/tcp.md. `open`: the gate is; else
+// carry(to) has come before, and the message takes its events along.
+void EngineImpl::send_ahead(Peer& to, SendOperation& op, const FrameHeader& header, bool open) {
   const int stream = to.rank.value;
   places_.clear();
   segment::Record record = log_->append(stream, header, [this](std::uint64_t, MutableBytes out) { places_.push_back(out); });
-  HF_CHECK(optimist_ || protocol.gate().open());
-  const bool offered = offer_record(to, record, &op.source, wire::flag_ahead);
-  point("send.ahead");
+  const bool offered = open ? offer_record(to, record, &op.source, wire::flag_ahead) : offer_carrying(to, op, record);
+  point(open ? "send.ahead" : "send.ahead.carrying");
   const std::byte* from = op.source.data;
   for (MutableBytes place : places_) {
     streaming_copy(place.data(), from, place.size());
@@ -110,9 +110,11 @@ void EngineImpl::send_ahead(Peer& to, SendOperation& op, const FrameHeader& head
   }
   fence_streamed();
   point("send.logged");
-  log_->publish(stream);
-  point("send.published");
   count_logged(header.length);
+  if (!open && offered) publish_carrying(to);
+  else if (must_wait(to, op, header.kind)) return;
+  else log_->publish(stream);
+  point("send.published");
   await_match(to, op);
   if (offered) to.out.sent = log_->appended(stream);
 }

@@ -88,22 +88,27 @@ void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
   const bool nothing_waits = has_offered_all(to);
   if (nothing_waits) carried_now_.swap(dependencies_now_);
   if (open && nothing_waits && may_expose(to, op) && ensure_open(to)) return send_exposed(to, op, header);
-  if (open && nothing_waits && leaves_ahead(to, op) && ensure_open(to)) return send_ahead(to, op, header);
+  if (nothing_waits && leaves_ahead(to, op) && ensure_open(to) && (open || carry(to))) return send_ahead(to, op, header, open);
   auto fill = [&op](std::uint64_t offset, MutableBytes out) { fill_from(op.source, offset, out); };
   segment::Record record = log_->append(stream, header, fill);
   point("send.logged");
   count_logged(header.length);
   if (!open && nothing_waits && send_carrying(to, op, record)) return;
-  if (!optimist_ && !protocol.gate().offer(header.kind, 0)) {
-    const bool synchronous = op.mode == SendMode::synchronous;
-    if (synchronous) await_match(to, op);
-    return hold(to, synchronous ? nullptr : &op);
-  }
+  if (must_wait(to, op, header.kind)) return;
   log_->publish(stream);
   point("send.published");
   await_match(to, op);
   if (nothing_waits && ensure_open(to) && offer_record(to, record, &op.source)) to.out.sent = log_->appended(stream);
   else wake(to);
+}
+
+// At the gate, for events that are not stable; the record that was appended last is published when it opens.
+bool EngineImpl::must_wait(Peer& to, SendOperation& op, FrameKind kind) {
+  if (optimist_ || protocol.gate().offer(kind, 0)) return false;
+  const bool synchronous = op.mode == SendMode::synchronous;
+  if (synchronous) await_match(to, op);
+  hold(to, synchronous ? nullptr : &op);
+  return true;
 }
 
 // Without a sender log, and to receivers that are no longer protected: the payload stays in the program's buffer until the rail has it.

@@ -22,7 +22,7 @@ ASKED = {"rendezvous.requested", "rendezvous.asked", "rendezvous.piece"}
 IN_PIECES = {"rendezvous.arriving", "rendezvous.received"}
 EXPOSED = {"rendezvous.exposed"}
 # Between nodes it leaves before it is logged, and comes with its envelope up to the eager limit: the program has none above 1 MiB.
-AHEAD = {"send.ahead"}
+AHEAD = {"send.ahead", "send.ahead.carrying"}
 ANNOUNCED = {"rendezvous.announced", "rendezvous.seen", "rendezvous.matched"}
 
 
