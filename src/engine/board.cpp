@@ -128,6 +128,7 @@ void EngineImpl::reset_outgoing(Peer& p) {
 void EngineImpl::reset_channel_out(Peer& p) {
   p.out.open = false;
   p.out.carried = {};
+  p.out.followed.reset();
   p.out.ring.close();
   for (QueuedFrame& f : p.out.queue) f.taken = false;  // it may not have arrived whole
   if (!job.keeps_payloads) return;
@@ -139,6 +140,7 @@ void EngineImpl::reset_channel_out(Peer& p) {
 void EngineImpl::reset_incoming(Peer& p) {
   p.in.open = p.in.fenced = false;
   p.in.ring.close();
+  p.in.following = {};
   p.in.memory.close();
   p.in.memory_refused = false;
   if (!job.keeps_payloads) return;

@@ -63,8 +63,8 @@ bool EngineImpl::carry(Peer& to) {
 }
 
 // After carry(): the message, and before it what it depends on. To be published after that by publish_carrying().
-bool EngineImpl::offer_carrying(Peer& to, SendOperation& op, const segment::Record& record) {
-  const bool offered = offer_record(to, record, &op.source, wire::flag_ahead);
+bool EngineImpl::offer_carrying(Peer& to, SendOperation& op, const segment::Record& record, std::uint8_t flags) {
+  const bool offered = offer_record(to, record, &op.source, flags | wire::flag_ahead);
   if (offered && !carried_now_.empty()) to.out.carried = carrying_;
   carried_now_.clear();
   return offered;

@@ -1,5 +1,5 @@
 // The engine behind engine.hpp. One class, whose parts stand in files by subject: join.cpp (start), short_way.cpp (what nearly
-// every small message goes), send.cpp, receive.cpp, channel.cpp (rails), feed.cpp (logs of others), board.cpp (births and deaths),
+// every small message goes), unasked.cpp (large ones over a network, before anybody asks), send.cpp, receive.cpp, channel.cpp (rails), feed.cpp (logs of others), board.cpp (births and deaths),
 // stability.cpp (what may leave), carry.cpp (and with what), optimist.cpp (what depends on what), recorded.cpp (events of the C library),
 // replay.cpp (determinants and the own past), sent_again.cpp (the past of others), wait.cpp (progress and sleep).
 #pragma once
@@ -18,6 +18,7 @@
 #include "engine/agent_link.hpp"
 #include "engine/contexts.hpp"
 #include "engine/engine.hpp"
+#include "engine/log_ahead.hpp"
 #include "engine/peer.hpp"
 #include "engine/remote_log.hpp"
 #include "engine/sent_before.hpp"
@@ -54,7 +55,7 @@ inline void put(const Sink& sink, std::uint64_t offset, Bytes in) {
 }
 
 inline constexpr std::uint64_t ahead_bytes_min = 4 << 10;    // over a network, a payload from here on is sent first and logged then
-inline constexpr std::uint64_t tcp_piece_bytes = 256 << 10;  // small messages wait for no more than this
+inline constexpr std::uint64_t tcp_piece_bytes = 512 << 10;  // small messages wait for no more than this
 
 class EngineImpl {
  public:
@@ -179,6 +180,8 @@ class EngineImpl {
   void pump_queue(Peer& peer);
   bool offer_queued(Peer& peer, QueuedFrame& frame);
   void pump_transfers(Peer& peer);
+  Transfer transfer_of(const FrameHeader& message) const;
+  bool offer_piece(Peer& peer, Transfer& transfer, const Source* source);
   void start_transfer(Peer& peer, const FrameHeader& request);
   bool offer_record(Peer& peer, const segment::Record& record, const Source* source, std::uint8_t flags = 0);
   segment::LogReader own_reader(Rank to) {
@@ -290,6 +293,16 @@ class EngineImpl {
   MutableBytes place_eager(Peer& from, const FrameHeader& header);
   void on_placed(Peer& from, const FrameHeader& header);
 
+  // unasked.cpp
+  std::uint64_t unasked_bytes(std::uint64_t length) const { return std::min(length, credit_bytes_); }
+  bool may_follow(Peer& to, FrameKind kind, const Source& source);
+  Transfer unasked_transfer(Peer& to, const FrameHeader& announced);
+  void send_following(Peer& to, const FrameHeader& announced, const segment::Record& record, const Source& source, LogAhead& log);
+  void follow_unlogged(Peer& to, const FrameHeader& announced, SendOperation& op);
+  void on_asked_anyway(Peer& to, const FrameHeader& request);
+  void on_followed(Peer& from, FrameHeader announced);
+  bool take_following(Peer& from, Message& message);
+
   // remote_feed.cpp
   void open_remote_logs();
   RemoteStream stream_of(const Peer& from, Incarnation wanted) const;
@@ -338,7 +351,7 @@ class EngineImpl {
   void copy_from_log(RecvOperation& op, Message& message);
   void request_payload(Message& message);
   void decline(Peer& from, const FrameHeader& header);
-  void ask_for(Peer& from, const FrameHeader& header, std::uint64_t wanted);
+  void ask_for(Peer& from, const FrameHeader& header, std::uint64_t begin, std::uint64_t end);
   void complete(RecvOperation& op, Message& message);
   void take_payload(RecvOperation& op, Message& message);
   void finish(RecvOperation& op, Message& message);
@@ -397,7 +410,7 @@ class EngineImpl {
   void keep_recent(Bytes events);
   bool holds_events(const Peer& to) const;
   bool carry(Peer& to);
-  bool offer_carrying(Peer& to, SendOperation& op, const segment::Record& record);
+  bool offer_carrying(Peer& to, SendOperation& op, const segment::Record& record, std::uint8_t flags = 0);
   void publish_carrying(Peer& to);
   bool send_carrying(Peer& to, SendOperation& op, const segment::Record& record);
   void on_events(Peer& from, const FrameHeader& header, Bytes payload);

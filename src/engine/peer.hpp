@@ -15,6 +15,7 @@
 #include "engine/operation.hpp"
 #include "engine/peer_log.hpp"
 #include "engine/reached.hpp"
+#include "engine/unasked.hpp"
 #include "os/process_memory.hpp"
 #include "rail/shm/ring.hpp"
 #include "wire/bootstrap.hpp"
@@ -32,12 +33,19 @@ struct QueuedFrame {
   bool taken = false;  // by the rail, which still sends from the program's buffer
 };
 
-// A payload on its way after clear_to_send.
+// A payload on its way: after clear_to_send, or unasked behind its announcement.
 struct Transfer {
   wire::FrameHeader header;       // data header to repeat: context, sequence
   std::uint64_t next = 0, end = 0;
   SendOperation* send = nullptr;  // protocol none: from the program's buffer
   segment::Record record;         // else from the own log
+  bool unasked = false;           // the receiver has not asked for it
+};
+
+// An announced message of which pieces come unasked: a receiver that was not there for all of them asks for it.
+struct Following {
+  std::optional<MessageName> name;
+  bool missed = false;  // some have come and were not taken
 };
 
 // How far the own events go that were sent with messages over a channel.
@@ -54,6 +62,8 @@ struct Outgoing {
   std::optional<segment::LogReader> reader;  // of the own log, to offer records that had to wait
   std::deque<QueuedFrame> queue;   // frames that are not in the log
   std::deque<Transfer> transfers;
+  Unasked unasked;
+  std::optional<MessageName> followed;  // the last message of which pieces were sent unasked
   std::uint64_t eager_bytes = 0;   // eager payload bytes sent on this channel
   std::uint64_t released = 0;      // of them, released by the receiver
   bool credit_known = true;        // the receiver of this channel has said what it still holds from before
@@ -105,6 +115,7 @@ struct Incoming {
   bool fenced = false;                // TCP: it is hosted elsewhere, and what this channel still brings is not taken
   bool silent = false;                // TCP: asked for a payload, and nothing has come since for long: its log is read instead
   std::map<MessageName, Message*> receiving;  // matched, payload under way
+  Following following;                        // TCP: announced last with pieces behind it
   std::map<MessageName, Message*> unlogged;   // announced and perhaps in no log: then lost with the sender, which sends it again
   std::map<MessageName, PayloadAgain> again;  // known, announced once more, and asked for to be compared
   std::uint64_t again_bytes = 0;              // of them all

@@ -341,24 +341,25 @@ void EngineImpl::request_payload(Message& m) {
   if (m.payload == Message::Payload::remote_log || (ended && (m.header.flags & wire::flag_logged))) {
     return m.wanted > 0 ? fetch(m) : finish(*m.receive, m);
   }
-  if (m.wanted > 0) from.in.receiving[name_of(m.header)] = &m;
   point("rendezvous.matched");
-  ask_for(from, m.header, m.wanted);
+  if (take_following(from, m)) return;
+  if (m.wanted > 0) from.in.receiving[name_of(m.header)] = &m;
+  ask_for(from, m.header, 0, m.wanted);
   point("rendezvous.requested");
   if (m.wanted == 0) finish(*m.receive, m);
 }
 
-void EngineImpl::decline(Peer& from, const FrameHeader& header) { ask_for(from, header, 0); }
+void EngineImpl::decline(Peer& from, const FrameHeader& header) { ask_for(from, header, 0, 0); }
 
-void EngineImpl::ask_for(Peer& from, const FrameHeader& header, std::uint64_t wanted) {
+void EngineImpl::ask_for(Peer& from, const FrameHeader& header, std::uint64_t begin, std::uint64_t end) {
   FrameHeader ask;
   ask.kind = FrameKind::clear_to_send;
   ask.incarnation = incarnation.value;
   ask.source = job.self.value;
   ask.context = header.context;
   ask.sequence = header.sequence;
-  ask.offset = 0;
-  ask.length = wanted;
+  ask.offset = begin;
+  ask.length = end - begin;
   ask.position = header.position;
   ask.tag = static_cast<std::int32_t>(header.offset);  // the chunk of the record
   send_control(from, ask);
@@ -366,7 +367,12 @@ void EngineImpl::ask_for(Peer& from, const FrameHeader& header, std::uint64_t wa
 
 void EngineImpl::on_data(Peer& from, const FrameHeader& header, Bytes payload) {
   auto it = from.in.receiving.find(name_of(header));
-  if (it == from.in.receiving.end()) return on_data_again(from, name_of(header), header.offset, payload);  // or completed from the log meanwhile
+  if (it == from.in.receiving.end()) {  // or completed from the log meanwhile
+#ifndef HOLDFAST_MUTATE_FORGET_MISSED
+    if (from.in.following.name == name_of(header)) from.in.following.missed = true;
+#endif
+    return on_data_again(from, name_of(header), header.offset, payload);
+  }
   Message& m = *it->second;
   if (header.offset != m.arrived || header.length > m.wanted - m.arrived) return;  // a piece of a transfer given up
   put(m.receive->sink, m.arrived, payload);

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
-#include "base/streaming_copy.hpp"
 #include "engine/engine_impl.hpp"
 
 namespace hf::engine {
@@ -101,13 +100,14 @@ void EngineImpl::send_ahead(Peer& to, SendOperation& op, const FrameHeader& head
   const int stream = to.rank.value;
   places_.clear();
   segment::Record record = log_->append(stream, header, [this](std::uint64_t, MutableBytes out) { places_.push_back(out); });
-  const bool offered = open ? offer_record(to, record, &op.source, wire::flag_ahead) : offer_carrying(to, op, record);
+  LogAhead log(places_, op.source.data);
+  const bool follows = may_follow(to, header.kind, op.source);
+  const std::uint8_t flags = wire::flag_ahead | (follows ? wire::flag_follows : 0);
+  const bool offered = open ? offer_record(to, record, &op.source, flags) : offer_carrying(to, op, record, flags);
+  carried_now_.clear();
   point(open ? "send.ahead" : "send.ahead.carrying");
-  const std::byte* from = op.source.data;
-  for (MutableBytes place : places_) {
-    streaming_copy(place.data(), from, place.size());
-    from += place.size();
-  }
+  if (offered && follows) send_following(to, header, record, op.source, log);
+  log.copy(header.length);
   fence_streamed();
   point("send.logged");
   count_logged(header.length);
@@ -146,6 +146,7 @@ void EngineImpl::poll_rail() {
 // While records are taken from the peer's log, those of its channel wait: the sender's credit bounds them.
 void EngineImpl::on_rail_frame(Peer& from, const FrameHeader& header, Bytes payload) {
   if (from.in.fenced) return;
+  if (header.flags & wire::flag_follows) [[unlikely]] return on_followed(from, header);
   from.in.silent = false;
   ++frames_arrived_;
   if (from.in.feeding && (header.flags & wire::flag_logged)) {
@@ -256,7 +257,8 @@ void EngineImpl::complete_taken(Peer& to) {
     to.out.queue.pop_front();
   }
   while (!to.out.transfers.empty() && to.out.transfers.front().next == to.out.transfers.front().end) {
-    if (SendOperation* op = to.out.transfers.front().send) finish_transfer(to, *op);
+    const Transfer& t = to.out.transfers.front();
+    if (t.send && !t.unasked) finish_transfer(to, *t.send);
     to.out.transfers.pop_front();
   }
 }

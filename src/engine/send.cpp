@@ -236,22 +236,32 @@ bool EngineImpl::offer_queued(Peer& to, QueuedFrame& frame) {
   if (exposes) exposed = {reinterpret_cast<std::uint64_t>(op->source.data), op->keeps_buffer ? 0 : wire::ticket_waits};
   if (exposes) fence_streamed();
   if (exposes) frame.header.flags |= wire::flag_exposed;
+  const bool follows = op && !job.keeps_payloads && may_follow(to, frame.header.kind, op->source);
+  frame.header.flags &= static_cast<std::uint8_t>(~wire::flag_follows);
+  if (follows) frame.header.flags |= wire::flag_follows;
   if (!offer(to, frame.header, {.source = op ? &op->source : nullptr, .exposed = exposes ? &exposed : nullptr})) return false;
   if (op && frame.header.kind == FrameKind::rendezvous) to.out.rendezvous.emplace(name_of(frame.header), op);
+  if (follows) follow_unlogged(to, frame.header, *op);
   frame.taken = op && eager && borrowed(to);
   if (frame.taken) return false;
   if (op && eager) complete_unless_awaited(to, *op);
   return true;
 }
 
+Transfer EngineImpl::transfer_of(const FrameHeader& message) const {
+  Transfer t;
+  t.header.kind = FrameKind::data;
+  t.header.incarnation = incarnation.value;
+  t.header.source = job.self.value;
+  t.header.context = message.context;
+  t.header.sequence = message.sequence;
+  return t;
+}
+
 // The receiver asks for a payload that it could not be given with the envelope.
 void EngineImpl::start_transfer(Peer& to, const FrameHeader& request) {
-  Transfer transfer;
-  transfer.header.kind = FrameKind::data;
-  transfer.header.incarnation = incarnation.value;
-  transfer.header.source = job.self.value;
-  transfer.header.context = request.context;
-  transfer.header.sequence = request.sequence;
+  on_asked_anyway(to, request);
+  Transfer transfer = transfer_of(request);
   transfer.next = request.offset;
   transfer.end = request.offset + request.length;
   auto unlogged = to.out.rendezvous.find(name_of(request));
@@ -279,16 +289,25 @@ void EngineImpl::pump_transfers(Peer& to) {
   while (!to.out.transfers.empty()) {
     Transfer& t = to.out.transfers.front();
     while (t.next < t.end) {
-      t.header.offset = t.next;
-      t.header.length = std::min<std::uint64_t>(t.end - t.next, data_piece_bytes(to));
-      if (!offer(to, t.header, {t.send ? &t.send->source : nullptr, t.send ? nullptr : &t.record, t.next})) return;
-      t.next += t.header.length;
+      if (!offer_piece(to, t, t.send ? &t.send->source : nullptr)) return;
       point("rendezvous.piece");
     }
     if (t.send && borrowed(to)) return;
+#ifdef HOLDFAST_MUTATE_COMPLETE_UNASKED
     if (t.send) finish_transfer(to, *t.send);
+#else
+    if (t.send && !t.unasked) finish_transfer(to, *t.send);
+#endif
     to.out.transfers.pop_front();
   }
+}
+
+bool EngineImpl::offer_piece(Peer& to, Transfer& t, const Source* source) {
+  t.header.offset = t.next;
+  t.header.length = std::min<std::uint64_t>(t.end - t.next, data_piece_bytes(to));
+  if (!offer(to, t.header, {source, t.send ? nullptr : &t.record, t.next})) return false;
+  t.next += t.header.length;
+  return true;
 }
 
 // Protocol none: a synchronous rendezvous is matched (it was asked for), and now its buffer is free too.

@@ -47,7 +47,7 @@ bool EngineImpl::ask_again(Peer& from, const ContextPeer& arrivals, const FrameH
   if (!wanted || (!taking_from_log_ && (!in.open || header.incarnation != from.incarnation.value))) return false;
   if (!in.again.try_emplace(name_of(header), PayloadAgain{header, {}}).second) return false;
   in.again_bytes += header.length;
-  if (!taking_from_log_) return ask_for(from, header, header.length), true;
+  if (!taking_from_log_) return ask_for(from, header, 0, header.length), true;
   look_up(from);
   const RemoteStream stream = stream_of(from, Incarnation{header.incarnation});
   const auto chunk = static_cast<segment::ChunkId>(header.offset);

@@ -28,11 +28,12 @@ enum FrameFlags : std::uint8_t {
   flag_logged = 4,       // the payload is in the sender's log, at record `position`
   flag_exposed = 8,      // rendezvous on shared memory: an Exposed follows
   flag_ahead = 16,       // logged, over a network: sent before the record was published; its sender may die before it is
+  flag_follows = 32,     // rendezvous, over a network: the first pieces of the payload follow unasked (docs/tcp.md)
 };
 
 inline constexpr std::uint8_t flags_anywhere = flag_synchronous | flag_numbered | flag_logged;
 inline constexpr std::uint8_t flags_on_shared_memory = flags_anywhere | flag_exposed;
-inline constexpr std::uint8_t flags_on_network = flags_anywhere | flag_ahead;
+inline constexpr std::uint8_t flags_on_network = flags_anywhere | flag_ahead | flag_follows;
 
 struct FrameHeader {
   FrameKind kind{};

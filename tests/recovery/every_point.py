@@ -24,14 +24,15 @@ EXPOSED = {"rendezvous.exposed"}
 # Between nodes it leaves before it is logged, and comes with its envelope up to the eager limit: the program has none above 1 MiB.
 AHEAD = {"send.ahead", "send.ahead.carrying"}
 ANNOUNCED = {"rendezvous.announced", "rendezvous.seen", "rendezvous.matched"}
+UNASKED = {"rendezvous.following"}  # pieces behind an announcement, between nodes
 
 
 def not_passed(options):
     if options.nodes > 1:
-        return EXPOSED if options.eager_limit == "64K" else EXPOSED | ANNOUNCED | ASKED
+        return EXPOSED if options.eager_limit == "64K" else EXPOSED | ANNOUNCED | UNASKED | ASKED
     if options.through:  # announced, and then taken from the log
-        return AHEAD | ASKED | IN_PIECES
-    return AHEAD | ASKED if options.large_messages == "direct" else AHEAD | ASKED | IN_PIECES | EXPOSED
+        return AHEAD | UNASKED | ASKED | IN_PIECES
+    return AHEAD | UNASKED | ASKED if options.large_messages == "direct" else AHEAD | UNASKED | ASKED | IN_PIECES | EXPOSED
 
 
 def points():
