@@ -32,6 +32,9 @@ bool EngineImpl::reserve(Peer& to, std::uint64_t payload_bytes) {
   return true;
 }
 
+// Without asking anybody for more.
+bool EngineImpl::log_has_room(std::uint64_t payload_bytes) const { return log_->has_room(payload_bytes, spare_chunks); }
+
 // While frames are being handled nothing that would free the log can be heard: acknowledgements, like events, take from what
 // messages leave.
 bool EngineImpl::reserve_acknowledgement(Peer& to) {

@@ -152,6 +152,9 @@ class EngineImpl {
 
   // short_way.cpp
   bool send_at_once(SendOperation& op);
+  bool send_across_chunks(Peer& to, SendOperation& op);
+  template <class Append>
+  void leave_at_once(Peer& to, SendOperation& op, FrameHeader& header, Append&& append);
   bool take_at_once(Peer& from, const rail::shm::RingFrame& frame);
 
   // send.cpp
@@ -222,6 +225,7 @@ class EngineImpl {
 
   // bound.cpp
   bool reserve(Peer& peer, std::uint64_t payload_bytes);
+  bool log_has_room(std::uint64_t payload_bytes) const;
   bool reserve_acknowledgement(Peer& peer);
   void make_room();
   MutableBytes new_log_segment();

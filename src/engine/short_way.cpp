@@ -6,6 +6,31 @@
 
 namespace hf::engine {
 
+// Logged while it is on its way. If we die before, our next incarnation sends it again, and a receiver that has it drops that.
+template <class Append>
+[[gnu::always_inline]] inline void EngineImpl::leave_at_once(Peer& to, SendOperation& op, FrameHeader& header, Append&& append) {
+  const int stream = to.rank.value;
+  const std::uint64_t n = op.source.bytes;
+  if (job.keeps_payloads) {
+    header.flags |= wire::flag_logged;
+    header.position = log_->appended(stream);
+  }
+  to.out.ring.put(header, [&op](MutableBytes out) { copy_short(out.data(), op.source.data, out.size()); });
+  point("send.offered");
+  wake(to);
+  if (job.keeps_payloads) {
+    append();
+    point("send.logged");
+    log_->publish(stream);
+    point("send.published");
+    count_logged(n);
+    to.out.sent = log_->appended(stream);
+  }
+  to.out.eager_bytes += n;
+  count_sent(n);
+  op.complete = true;
+}
+
 bool EngineImpl::send_at_once(SendOperation& op) {
   Peer& to = peer(op.destination);
   const std::uint64_t n = op.source.bytes;
@@ -16,27 +41,22 @@ bool EngineImpl::send_at_once(SendOperation& op) {
   const segment::Inbound& progress = to.newest_log->control().inbound(job.self);
   if (!to.out.ring.has_room(FrameKind::eager, n, progress, incarnation)) return false;
   const int stream = to.rank.value;
-  if (job.keeps_payloads && (to.out.sent != log_->appended(stream) || !log_->fits(stream, n))) return false;
+  if (job.keeps_payloads && (to.out.sent != log_->appended(stream) || !log_->fits(stream, n))) [[unlikely]] {
+    return send_across_chunks(to, op);
+  }
   FrameHeader header = header_of(op);
-  if (job.keeps_payloads) {
-    header.flags |= wire::flag_logged;
-    header.position = log_->appended(stream);
-  }
-  to.out.ring.put(header, [&op](MutableBytes out) { copy_short(out.data(), op.source.data, out.size()); });
-  point("send.offered");
-  wake(to);
-  // Logged while it is on its way. If we die before, our next incarnation sends it again, and a receiver that has it drops that.
-  if (job.keeps_payloads) {
-    log_->append_at_once(stream, header, op.source.data);
-    point("send.logged");
-    log_->publish(stream);
-    point("send.published");
-    count_logged(n);
-    to.out.sent = log_->appended(stream);
-  }
-  to.out.eager_bytes += n;
-  count_sent(n);
-  op.complete = true;
+  leave_at_once(to, op, header, [&] { log_->append_at_once(stream, header, op.source.data); });
+  return true;
+}
+
+// What does not fit what is left of the log's chunk. Apart, so that the usual message keeps its registers.
+[[gnu::cold, gnu::noinline]] bool EngineImpl::send_across_chunks(Peer& to, SendOperation& op) {
+  const int stream = to.rank.value;
+  if (to.out.sent != log_->appended(stream) || !log_has_room(op.source.bytes)) return false;
+  FrameHeader header = header_of(op);
+  leave_at_once(to, op, header, [&] {
+    log_->append(stream, header, [&op](std::uint64_t offset, MutableBytes out) { fill_from(op.source, offset, out); });
+  });
   return true;
 }
 

@@ -8,8 +8,7 @@
 namespace hf::segment {
 
 bool LogWriter::reserve(std::uint64_t payload_bytes, std::uint64_t spare_chunks) {
-  // One chunk more than the bytes need: the current chunk of the stream may be full.
-  std::uint64_t need = (payload_bytes + sizeof(wire::FrameHeader)) / chunk_area_bytes + 2 + spare_chunks;
+  const std::uint64_t need = chunks_for(payload_bytes) + spare_chunks;
   if (available_ < need && on_short_) on_short_();
   while (available_ < need) {
     MutableBytes segment = source_();

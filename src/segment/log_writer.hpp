@@ -31,6 +31,10 @@ class LogWriter : public SegmentMap {
   // Room for a record with this payload, and for as many chunks more, asking for segments as needed. False: exhausted;
   // nothing was changed.
   bool reserve(std::uint64_t payload_bytes, std::uint64_t spare_chunks = 0);
+  // It is there already.
+  bool has_room(std::uint64_t payload_bytes, std::uint64_t spare_chunks) const {
+    return available_ >= chunks_for(payload_bytes) + spare_chunks;
+  }
   bool reserve_raw(int stream, std::uint64_t bytes) { return fits_raw(stream, bytes) || reserve(bytes); }
 
   // Appends header (its `position` and `check` are filled in) and payload; `fill(offset, out)` writes payload bytes.
@@ -99,6 +103,10 @@ class LogWriter : public SegmentMap {
   std::uint64_t bytes_held() const { return held_chunks_ * chunk_bytes; }
 
  private:
+  // One chunk more than the bytes need: the current chunk of the stream may be full.
+  static std::uint64_t chunks_for(std::uint64_t payload_bytes) {
+    return (payload_bytes + sizeof(wire::FrameHeader)) / chunk_area_bytes + 2;
+  }
   struct Stream {
     std::uint64_t tail = 0;  // appended, not necessarily published
     ChunkId chunk = 0;       // of the tail, when tail is inside one
