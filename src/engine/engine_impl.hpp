@@ -1,6 +1,6 @@
 // The engine behind engine.hpp. One class, whose parts stand in files by subject: join.cpp (start), short_way.cpp (what nearly
-// every small message goes), unasked.cpp (large ones over a network, before anybody asks), send.cpp, receive.cpp, channel.cpp (rails), feed.cpp (logs of others), board.cpp (births and deaths),
-// stability.cpp (what may leave), carry.cpp (and with what), optimist.cpp (what depends on what), recorded.cpp (events of the C library),
+// every small message goes), send.cpp, unasked.cpp (large ones over a network, before anybody asks), receive.cpp, channel.cpp (rails),
+// feed.cpp (logs of others), board.cpp (births and deaths), stability.cpp (what may leave), carry.cpp (and with what), optimist.cpp (what depends on what), recorded.cpp (events of the C library),
 // replay.cpp (determinants and the own past), sent_again.cpp (the past of others), wait.cpp (progress and sleep).
 #pragma once
 #include <atomic>
@@ -194,7 +194,7 @@ class EngineImpl {
   bool must_wait(Peer& to, SendOperation& op, FrameKind kind);
   bool awaits_match(const Peer& peer, const SendOperation& op) const;
   void complete_unless_awaited(const Peer& peer, SendOperation& op) const;
-  void finish_transfer(Peer& peer, SendOperation& op);
+  void finish_transfer(Peer& peer, const Transfer& transfer);
 
   // direct.cpp
   void publish_memory();

@@ -257,8 +257,7 @@ void EngineImpl::complete_taken(Peer& to) {
     to.out.queue.pop_front();
   }
   while (!to.out.transfers.empty() && to.out.transfers.front().next == to.out.transfers.front().end) {
-    const Transfer& t = to.out.transfers.front();
-    if (t.send && !t.unasked) finish_transfer(to, *t.send);
+    finish_transfer(to, to.out.transfers.front());
     to.out.transfers.pop_front();
   }
 }

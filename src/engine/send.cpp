@@ -293,11 +293,7 @@ void EngineImpl::pump_transfers(Peer& to) {
       point("rendezvous.piece");
     }
     if (t.send && borrowed(to)) return;
-#ifdef HOLDFAST_MUTATE_COMPLETE_UNASKED
-    if (t.send) finish_transfer(to, *t.send);
-#else
-    if (t.send && !t.unasked) finish_transfer(to, *t.send);
-#endif
+    finish_transfer(to, t);
     to.out.transfers.pop_front();
   }
 }
@@ -310,10 +306,16 @@ bool EngineImpl::offer_piece(Peer& to, Transfer& t, const Source* source) {
   return true;
 }
 
-// Protocol none: a synchronous rendezvous is matched (it was asked for), and now its buffer is free too.
-void EngineImpl::finish_transfer(Peer& to, SendOperation& op) {
-  if (op.mode == SendMode::synchronous) to.out.synchronous.erase({op.context, op.sequence});
-  op.complete = true;
+// Protocol none: a synchronous rendezvous is matched (it was asked for), and now its buffer is free too. Not before it was asked for: the
+// receiver may have thrown away what came unasked.
+void EngineImpl::finish_transfer(Peer& to, const Transfer& t) {
+#ifdef HOLDFAST_MUTATE_COMPLETE_UNASKED
+  if (!t.send) return;
+#else
+  if (!t.send || t.unasked) return;
+#endif
+  if (t.send->mode == SendMode::synchronous) to.out.synchronous.erase({t.send->context, t.send->sequence});
+  t.send->complete = true;
 }
 
 void EngineImpl::on_matched(Peer& from, const FrameHeader& header) {
