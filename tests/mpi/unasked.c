@@ -5,18 +5,6 @@
 enum { ROUNDS = 12, SIZES = 4, TAGS = 3 };
 static const int sizes[SIZES] = {70 * 1000, 256 << 10, 700 * 1000, 3 << 20};
 
-static unsigned char byte_at(int i, int seed) { return (unsigned char)(i * 7 + (i >> 9) + seed * 31); }
-
-static void fill_bytes(unsigned char* buffer, int bytes, int seed) {
-  for (int i = 0; i < bytes; ++i) buffer[i] = byte_at(i, seed);
-}
-
-static void check(const unsigned char* buffer, int bytes, int seed) {
-  for (int i = 0; i < bytes; ++i) {
-    if (buffer[i] != byte_at(i, seed)) CHECK_INT(i, -1);
-  }
-}
-
 static void word(int from) {
   int w = 0;
   if (world_rank == from) OK(MPI_Send(&w, 1, MPI_INT, 1 - from, 99, MPI_COMM_WORLD));
@@ -25,7 +13,7 @@ static void word(int from) {
 
 static void send_and_spoil(unsigned char* buffer, int bytes, int seed, int synchronous, int tag, int says) {
   MPI_Request request;
-  fill_bytes(buffer, bytes, seed);
+  fill(buffer, (size_t)bytes, (unsigned)seed);
   if (synchronous) OK(MPI_Issend(buffer, bytes, MPI_BYTE, 1, tag, MPI_COMM_WORLD, &request));
   else OK(MPI_Isend(buffer, bytes, MPI_BYTE, 1, tag, MPI_COMM_WORLD, &request));
   if (says) word(0);
@@ -42,14 +30,14 @@ static void posted(unsigned char* buffer, int bytes, int round) {
   OK(MPI_Irecv(buffer, bytes, MPI_BYTE, round % 3 ? 0 : MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &request));
   word(1);
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
-  check(buffer, bytes, round);
+  CHECK(holds(buffer, (size_t)bytes, (unsigned)round));
 }
 
 static void late(unsigned char* buffer, int bytes, int round) {
   if (world_rank == 0) return send_and_spoil(buffer, bytes, round, round % 2, 2, 1);
   word(0);
   OK(MPI_Recv(buffer, bytes, MPI_BYTE, round % 3 ? 0 : MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-  check(buffer, bytes, round);
+  CHECK(holds(buffer, (size_t)bytes, (unsigned)round));
 }
 
 static void truncated(unsigned char* buffer, int bytes, int round) {
@@ -63,7 +51,7 @@ static void truncated(unsigned char* buffer, int bytes, int round) {
   OK(MPI_Irecv(buffer, less, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &request));
   word(1);
   FAILS(MPI_ERR_TRUNCATE, MPI_Wait(&request, MPI_STATUS_IGNORE));
-  check(buffer, less, round);
+  CHECK(holds(buffer, (size_t)less, (unsigned)round));
   CHECK_INT(0x11, buffer[less]);
 }
 
@@ -80,7 +68,7 @@ static void in_pieces(unsigned char* buffer, int bytes, int round) {
   OK(MPI_Irecv(buffer, 1, type, 0, 4, MPI_COMM_WORLD, &request));
   word(1);
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
-  for (int i = 0; i < count * 24; ++i) CHECK(buffer[i / 24 * 48 + i % 24] == byte_at(i, round));
+  for (int i = 0; i < count * 24; ++i) CHECK(buffer[i / 24 * 48 + i % 24] == pattern((unsigned)round, (size_t)i));
   OK(MPI_Type_free(&type));
 }
 
@@ -89,7 +77,7 @@ static void last_first(unsigned char* buffer, int bytes, int round) {
   const int part = bytes / TAGS > 66 * 1000 ? bytes / TAGS : 66 * 1000;
   if (world_rank == 0) {
     for (int t = 0; t < TAGS; ++t) {
-      fill_bytes(buffer + t * part, part, round + t);
+      fill(buffer + t * part, (size_t)part, (unsigned)(round + t));
       OK(MPI_Isend(buffer + t * part, part, MPI_BYTE, 1, 10 + t, MPI_COMM_WORLD, &requests[t]));
     }
     OK(MPI_Waitall(TAGS, requests, MPI_STATUSES_IGNORE));
@@ -98,15 +86,15 @@ static void last_first(unsigned char* buffer, int bytes, int round) {
   }
   for (int t = TAGS - 1; t >= 0; --t) {
     OK(MPI_Recv(buffer, part, MPI_BYTE, 0, 10 + t, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    check(buffer, part, round + t);
+    CHECK(holds(buffer, (size_t)part, (unsigned)(round + t)));
   }
 }
 
 static void both_ways(unsigned char* out, unsigned char* in, int bytes, int round) {
-  fill_bytes(out, bytes, round + world_rank);
+  fill(out, (size_t)bytes, (unsigned)(round + world_rank));
   OK(MPI_Sendrecv(out, bytes, MPI_BYTE, 1 - world_rank, 20, in, bytes, MPI_BYTE, 1 - world_rank, 20, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   memset(out, 0xee, (size_t)bytes);
-  check(in, bytes, round + 1 - world_rank);
+  CHECK(holds(in, (size_t)bytes, (unsigned)(round + 1 - world_rank)));
 }
 
 int main(int argc, char** argv) {
