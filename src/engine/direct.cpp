@@ -12,7 +12,6 @@
 namespace hf::engine {
 namespace {
 
-constexpr std::uint64_t piece_bytes = 256 << 10;  // read between two looks at the ticket: lost when it was taken back
 constexpr std::uint64_t ring_bytes_max = 128 << 10;
 constexpr std::int64_t reader_patience_ns_per_byte = 1;
 
@@ -62,19 +61,20 @@ void EngineImpl::send_exposed(Peer& to, SendOperation& op, FrameHeader header) {
 }
 
 void EngineImpl::withdraw(SendOperation& op) {
-  const Peer& to = peer(op.destination);
+  Peer& to = peer(op.destination);
   if (to.running() && to.newest_log) await_reader(to, op);
   op.exposure.withdraw();
 }
 
 // A reader that has begun, or is on its way here through what was sent before, soon ends; from the log it would take several times as
 // long. Bounded, for it may have lost its core.
-void EngineImpl::await_reader(const Peer& to, const SendOperation& op) const {
+void EngineImpl::await_reader(Peer& to, const SendOperation& op) {
   const std::uint64_t& reading = to.newest_log->control().inbound(job.self).reading;
   const std::int64_t until = now_ns() + static_cast<std::int64_t>(op.source.bytes) * reader_patience_ns_per_byte;
   for (;;) {
     std::uint64_t ticket = segment::load_acquire(reading);
     if (ticket == 0 || ticket > op.exposure.ticket() || now_ns() > until) return;
+    help(to);
     if (!spins_) ::sched_yield();
   }
 }
@@ -97,13 +97,11 @@ bool EngineImpl::stands(const Peer& from, const Message& m) {
   return !logged || segment::is_exposed(from.newest_log->control().header(), m.exposed.ticket);
 }
 
-// Whether the next piece of the payload is in the sink.
-bool EngineImpl::read_piece(Peer& from, Message& m) {
+// Whether the next piece of the payload, of so many bytes at most, is in the sink.
+bool EngineImpl::read_piece(Peer& from, Message& m, std::uint64_t bytes_max) {
   if (m.header.incarnation != from.incarnation.value || !from.running() || !can_read(from)) return false;
-  const bool logged = m.header.flags & wire::flag_logged;
   const Sink& sink = m.receive->sink;
-  const bool whole = !logged && sink.data;  // the buffer stays
-  std::uint64_t n = whole ? m.wanted - m.arrived : std::min(piece_bytes, m.wanted - m.arrived);
+  const std::uint64_t n = std::min(bytes_max, m.wanted - m.arrived);
   if (!sink.data) packed_.resize(n);
   MutableBytes into = sink.data ? MutableBytes(sink.data + m.arrived, n) : MutableBytes(packed_.data(), n);
   if (!stands(from, m)) return false;
@@ -149,8 +147,11 @@ void EngineImpl::end_reading(Peer& from, Message& m) {
 }
 
 bool EngineImpl::read_whole(Peer& from, Message& m) {
+  if (may_share_copy(from, m)) return copy_jointly(from, m);
+  const bool stays = !(m.header.flags & wire::flag_logged) && m.receive->sink.data;  // the buffer, until the sender is told
+  const std::uint64_t piece = stays ? m.wanted : piece_bytes;
   while (m.arrived < m.wanted) {
-    if (!read_piece(from, m)) return false;
+    if (!read_piece(from, m, piece)) return false;
     point("rendezvous.arriving");
   }
   return true;

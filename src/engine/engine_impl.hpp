@@ -1,5 +1,5 @@
 // The engine behind engine.hpp. One class, whose parts stand in files by subject: join.cpp (start), short_way.cpp (what nearly
-// every small message goes), send.cpp, unasked.cpp (large ones over a network, before anybody asks), receive.cpp, channel.cpp (rails),
+// every small message goes), send.cpp, direct.cpp, gathered_reads.cpp, joint_copy.cpp (large ones inside a node), unasked.cpp (over a network, before anybody asks), receive.cpp, channel.cpp (rails),
 // feed.cpp (logs of others), board.cpp (births and deaths), stability.cpp (what may leave), carry.cpp (and with what), optimist.cpp (what depends on what), recorded.cpp (events of the C library),
 // replay.cpp (determinants and the own past), sent_again.cpp (the past of others), wait.cpp (progress and sleep).
 #pragma once
@@ -24,6 +24,7 @@
 #include "engine/sent_before.hpp"
 #include "rail/tcp/tcp_rail.hpp"
 #include "segment/carried_events.hpp"
+#include "segment/joint_copy.hpp"
 #include "segment/log_writer.hpp"
 #include "wire/recorder.hpp"
 
@@ -202,11 +203,12 @@ class EngineImpl {
     return to.local && op.source.bytes > eager_bytes_max(to) && op.source.bytes >= direct_from_ && op.source.data;
   }
   void send_exposed(Peer& peer, SendOperation& op, FrameHeader header);
-  void await_reader(const Peer& peer, const SendOperation& op) const;
+  void await_reader(Peer& peer, const SendOperation& op);
   bool read_whole(Peer& peer, Message& message);
   void tell_reading(Peer& peer, std::uint64_t ticket);
   bool can_read(Peer& peer);
-  bool read_piece(Peer& peer, Message& message);
+  static constexpr std::uint64_t piece_bytes = 256 << 10;  // read between two looks at the ticket: lost when it was taken back
+  bool read_piece(Peer& peer, Message& message, std::uint64_t bytes_max);
   bool prefers_ring(const Peer& peer, const Message& message) const;
   void read_exposed(Message& message);
   void read_alone(Peer& peer, Message& message);
@@ -216,6 +218,17 @@ class EngineImpl {
   bool is_published(Peer& peer, const Message& message);
   void look_for_logged(Peer& peer);
   void forget_unlogged(Peer& peer, Message& message);
+
+  // joint_copy.cpp
+  bool may_share_copy(const Peer& peer, const Message& message) const;
+  bool copy_jointly(Peer& peer, Message& message);
+  bool read_claimed(Peer& peer, Message& message, segment::JointReader& reader, std::uint64_t piece);
+  bool await_writer(const Peer& peer, const segment::JointReader& reader) const;
+  void look_for_offer(Peer& to) {
+    if (!to.out.rendezvous.empty() && to.newest_log) help(to);
+  }
+  void help(Peer& to);
+  bool may_write(Peer& to, const segment::JointWriter& writer);
 
   // gathered_reads.cpp
   bool may_gather(const Peer& peer, const Message& message) const;

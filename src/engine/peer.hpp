@@ -122,6 +122,7 @@ struct Incoming {
   os::ProcessMemory memory;                   // of its newest incarnation
   bool memory_refused = false;
   bool reading = false;                       // Inbound::reading is set
+  std::uint64_t joint_offers = 0;             // made to all its incarnations
   std::vector<Message*> gathered;             // matched, their senders' buffers to be read in one call while a frame is handled
   // Protocol optimist: what messages depend on that the program has not seen yet, and how many have been taken.
   core::vprotocol::IncomingDependencies depends;

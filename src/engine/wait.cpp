@@ -59,6 +59,7 @@ void EngineImpl::progress_rails() {
     if (p->in.open && !p->in.feeding) poll_ring(*p);
     if (p->in.reading) tell_reading(*p, 0);
     if (p->in.awaiting_log > 0) look_for_logged(*p);
+    look_for_offer(*p);
     pump(*p);
     if (self_unprotected_) publish_log_done(*p);
   }

@@ -57,6 +57,19 @@ bool ProcessMemory::read_at_once(std::span<const Piece> pieces) const {
   return n == pieces.size() && got >= 0 && static_cast<std::size_t>(got) == bytes;
 }
 
+bool ProcessMemory::write(std::uint64_t address, Bytes in) const {
+  while (!in.empty()) {
+    if (!alive()) return false;
+    iovec local{const_cast<std::byte*>(in.data()), in.size()};
+    iovec remote{reinterpret_cast<void*>(address), in.size()};
+    ssize_t put = ::process_vm_writev(pid_, &local, 1, &remote, 1, 0);
+    if (put <= 0) return false;
+    address += static_cast<std::uint64_t>(put);
+    in = in.subspan(static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
 bool ProcessMemory::alive() const {
   pollfd look{pidfd_.get(), POLLIN, 0};
   return ::poll(&look, 1, 0) == 0;

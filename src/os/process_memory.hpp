@@ -1,5 +1,5 @@
-// Reading the memory of another process of this machine, of the same user, into our own: one copy and no other side at work
-// (process_vm_readv). What was read counts only if alive() says so afterwards.
+// Reading and writing the memory of another process of this machine, of the same user: one copy and no other side at work
+// (process_vm_readv, process_vm_writev). What was read counts only if alive() says so afterwards.
 #pragma once
 #include <sys/types.h>
 
@@ -36,6 +36,9 @@ class ProcessMemory {
   // False: not all of it could be read.
   bool read(std::uint64_t address, MutableBytes out) const;
   bool read_at_once(std::span<const Piece> pieces) const;  // at most pieces_max, in one call
+  // False: not all of it could be written, or the process has ended. A process id is given out again after all others only (at least 32768
+  // processes later), so that none begins under this one between the look at the pidfd and the call.
+  bool write(std::uint64_t address, Bytes in) const;
   bool alive() const;
 
  private:

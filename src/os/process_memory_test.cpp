@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace hf::os {
@@ -44,6 +45,24 @@ TEST(ProcessMemory, ReadsWhatTheOtherHas) {
   ASSERT_TRUE(memory.read(reinterpret_cast<std::uint64_t>(here.data()), read));
   EXPECT_EQ(read, std::vector<std::byte>(here.size(), std::byte{7}));
   EXPECT_TRUE(memory.alive());
+}
+
+TEST(ProcessMemory, WritesWhatTheOtherReads) {
+  cookie = random_cookie().value();
+  std::vector<std::byte> there(300'000, std::byte{7});
+  Child child;
+  ProcessMemory memory;
+  ASSERT_TRUE(memory.open(child.pid, cookie_address(), cookie));
+  const auto address = reinterpret_cast<std::uint64_t>(there.data());
+  ASSERT_TRUE(memory.write(address, std::vector<std::byte>(200'000, std::byte{3})));
+  std::vector<std::byte> read(there.size());
+  ASSERT_TRUE(memory.read(address, read));
+  std::vector<std::byte> expected(there.size(), std::byte{7});
+  std::fill_n(expected.begin(), 200'000, std::byte{3});
+  EXPECT_EQ(read, expected);
+  EXPECT_FALSE(memory.write(16, read)) << "nothing is mapped there";
+  child.end();
+  EXPECT_FALSE(memory.write(address, read)) << "it has ended";
 }
 
 TEST(ProcessMemory, AnotherProcessIsRefused) {

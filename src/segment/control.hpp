@@ -104,6 +104,18 @@ struct alignas(64) Inbound {
   std::uint64_t reading;   // ticket of the writer's exposed buffer that this rank reads now, or was the last to read and will go
                            //   on from; 0: none. The writer waits a little for it (docs/large-messages.md): a hint
 };
+// Of a payload that this rank is reading out of a local peer's memory: the peer may write a part of it. joint_copy.hpp
+struct alignas(64) JointOffer {
+  std::uint64_t number;  // written last; 0: closed
+  std::uint64_t from, into, bytes, piece_bytes, ticket;
+  std::uint64_t front;   // pieces before this one are this rank's
+};
+// What this rank writes of a local peer's offer.
+struct alignas(64) JointHelp {
+  std::uint64_t active;  // the offer's number, meanwhile
+  std::uint64_t last;    // of the last one that it has left; before `active` is cleared
+  std::uint64_t back;    // this piece and those behind it are this rank's
+};
 inline constexpr int taken_bits = 40;
 inline constexpr std::uint64_t taken_mask = (std::uint64_t{1} << taken_bits) - 1;
 // One word of Inbound: whose progress it tells, and the low bits of the count.
@@ -122,8 +134,14 @@ constexpr std::size_t openings_offset(int ranks) {
 constexpr std::size_t inbound_offset(int ranks) {
   return openings_offset(ranks) + static_cast<std::size_t>(ranks) * sizeof(RingOpening);
 }
+constexpr std::size_t offers_offset(int ranks) {
+  return inbound_offset(ranks) + static_cast<std::size_t>(ranks) * sizeof(Inbound);
+}
+constexpr std::size_t helps_offset(int ranks) {
+  return offers_offset(ranks) + static_cast<std::size_t>(ranks) * sizeof(JointOffer);
+}
 constexpr std::size_t rings_offset(int ranks) {
-  return round_up(inbound_offset(ranks) + static_cast<std::size_t>(ranks) * sizeof(Inbound), 4096);
+  return round_up(helps_offset(ranks) + static_cast<std::size_t>(ranks) * sizeof(JointHelp), 4096);
 }
 // Size of the control segment of a job of so many ranks. Sparse: only rings that are used take memory.
 constexpr std::size_t control_bytes(int ranks) {
@@ -159,6 +177,8 @@ class ControlView {
   StreamEntry& stream(int index) const { return at<StreamEntry>(streams_offset, index); }
   RingOpening& opening(Rank to) const { return at<RingOpening>(openings_offset(ranks_), to.value); }
   Inbound& inbound(Rank from) const { return at<Inbound>(inbound_offset(ranks_), from.value); }
+  JointOffer& joint_offer(Rank to) const { return at<JointOffer>(offers_offset(ranks_), to.value); }
+  JointHelp& joint_help(Rank to) const { return at<JointHelp>(helps_offset(ranks_), to.value); }
   std::byte* ring(Rank to) const {
     return base_ + rings_offset(ranks_) + static_cast<std::size_t>(to.value) * ring_bytes;
   }

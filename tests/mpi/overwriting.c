@@ -1,5 +1,5 @@
 /* overwriting: a buffer is changed as soon as MPI allows it, while receivers come early, late or very late. What a receiver gets is
-   what the buffer held when it was sent. Large messages of rank 0 to all others, blocking and not, contiguous and in pieces. */
+   what the buffer held when it was sent, and what it then puts there itself stays. Large messages of rank 0 to all others, blocking and not, contiguous and in pieces. */
 #include "check.h"
 
 #include <string.h>
@@ -30,6 +30,13 @@ static void dawdle(unsigned microseconds) {
   if (microseconds > 0) nanosleep(&pause, NULL);
 }
 
+/* A receiver's own bytes, where a message has been. */
+static void take_back(unsigned char* buffer, int bytes) { memset(buffer, 0x55, (size_t)bytes); }
+
+static int is_taken_back(const unsigned char* buffer, int bytes) {
+  return buffer[0] == 0x55 && memcmp(buffer, buffer + 1, (size_t)bytes - 1) == 0;
+}
+
 static void blocking(int rank, int size, unsigned char* buffer, int bytes, int round, unsigned pause) {
   if (rank == 0) {
     for (int to = 1; to < size; ++to) {
@@ -42,6 +49,9 @@ static void blocking(int rank, int size, unsigned char* buffer, int bytes, int r
   dawdle(pause);
   MPI_Recv(buffer, bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   CHECK(is_painted(buffer, bytes, round + rank));
+  take_back(buffer, bytes);
+  dawdle(pause / 4);
+  CHECK(is_taken_back(buffer, bytes));
 }
 
 /* The buffers may be changed one by one, as their requests complete. */
@@ -62,7 +72,9 @@ static void nonblocking(int rank, int size, unsigned char* buffers[AT_ONCE], int
       MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
       if (rank == 0) memset(buffers[i], 0xdd, (size_t)bytes);
       else CHECK(is_painted(buffers[i], bytes, round + i));
+      if (rank != 0) take_back(buffers[i], bytes);
     }
+    for (int i = 0; i < AT_ONCE && rank != 0; ++i) CHECK(is_taken_back(buffers[i], bytes));
   }
 }
 

@@ -25,14 +25,17 @@ EXPOSED = {"rendezvous.exposed"}
 AHEAD = {"send.ahead", "send.ahead.carrying"}
 ANNOUNCED = {"rendezvous.announced", "rendezvous.seen", "rendezvous.matched"}
 UNASKED = {"rendezvous.following"}  # pieces behind an announcement, between nodes
+HELPING = {"rendezvous.helping"}  # the sender writes a part of what is read, where each rank has a core
 
 
 def not_passed(options):
     if options.nodes > 1:
-        return EXPOSED if options.eager_limit == "64K" else EXPOSED | ANNOUNCED | UNASKED | ASKED
+        return HELPING | EXPOSED if options.eager_limit == "64K" else HELPING | EXPOSED | ANNOUNCED | UNASKED | ASKED
     if options.through:  # announced, and then taken from the log
-        return AHEAD | UNASKED | ASKED | IN_PIECES
-    return AHEAD | UNASKED | ASKED if options.large_messages == "direct" else AHEAD | UNASKED | ASKED | IN_PIECES | EXPOSED
+        return HELPING | AHEAD | UNASKED | ASKED | IN_PIECES
+    if options.large_messages != "direct":
+        return HELPING | AHEAD | UNASKED | ASKED | IN_PIECES | EXPOSED
+    return AHEAD | UNASKED | ASKED | (HELPING if options.ranks > len(os.sched_getaffinity(0)) else set())
 
 
 def points():

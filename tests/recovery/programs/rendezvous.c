@@ -1,12 +1,13 @@
 /* rendezvous: large messages between all pairs of ranks in every way that they can meet their receives: posted before and
    after, from any source, matched by a probe, synchronous, packed from and into pieces, more at once than the eager credit
-   allows. Rank 0 prints a digest of what each received. */
+   allows, into memory so new that the receiver is slower than the sender. Rank 0 prints a digest of what each received. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
-enum { BYTES = 700 * 1000, MEDIUM = 60 * 1000, MEDIUM_COUNT = 6 };
+enum { BYTES = 700 * 1000, LONG = 5 * 1000 * 1000, MEDIUM = 60 * 1000, MEDIUM_COUNT = 6 };
 
 static int rank, size;
 static uint64_t state = 1;
@@ -109,6 +110,24 @@ static void past_the_credit(int to, int from) {
   free(in);
 }
 
+/* One after the other, so that the sender has nothing else to do. */
+static void into_new_memory(int to, int from) {
+  for (int sender = 0; sender < size; ++sender) {
+    if (rank == sender) {
+      unsigned char* out = filled(LONG, rank + 500);
+      MPI_Send(out, LONG, MPI_BYTE, to, 6, MPI_COMM_WORLD);
+      free(out);
+    }
+    if (from == sender) {
+      unsigned char* in = mmap(NULL, LONG, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (in == MAP_FAILED) MPI_Abort(MPI_COMM_WORLD, 1);
+      MPI_Recv(in, LONG, MPI_BYTE, from, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      digest(in, LONG);
+      munmap(in, LONG);
+    }
+  }
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -119,6 +138,7 @@ int main(int argc, char** argv) {
   any_source();
   pieces(to, from);
   past_the_credit(to, from);
+  into_new_memory(to, from);
   uint64_t* all = malloc(sizeof(uint64_t) * (size_t)size);
   MPI_Gather(&state, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
   for (int i = 0; rank == 0 && i < size; ++i) printf("rank %d: %016llx\n", i, (unsigned long long)all[i]);
