@@ -220,7 +220,7 @@ class EngineImpl {
   void forget_unlogged(Peer& peer, Message& message);
 
   // joint_copy.cpp
-  bool may_share_copy(const Peer& peer, const Message& message) const;
+  bool may_share_copy(Peer& peer, const Message& message);
   bool copy_jointly(Peer& peer, Message& message);
   bool read_claimed(Peer& peer, Message& message, segment::JointReader& reader, std::uint64_t piece);
   bool await_writer(const Peer& peer, const segment::JointReader& reader) const;

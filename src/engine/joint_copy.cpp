@@ -21,8 +21,9 @@ std::uint64_t rounded_to_pages(std::uint64_t bytes) { return (bytes + 4095) / 40
 
 // ---- the receiver
 
-bool EngineImpl::may_share_copy(const Peer& from, const Message& m) const {
-  return spins_ && m.arrived == 0 && m.wanted >= joint_bytes_min && m.receive->sink.data && from.running() && from.newest_log;
+// By its process too the receiver must be able to see that a sender has died which is writing.
+bool EngineImpl::may_share_copy(Peer& from, const Message& m) {
+  return spins_ && m.arrived == 0 && m.wanted >= joint_bytes_min && m.receive->sink.data && from.running() && can_read(from);
 }
 
 // As read_whole.

@@ -72,7 +72,7 @@ bool ProcessMemory::write(std::uint64_t address, Bytes in) const {
 
 bool ProcessMemory::alive() const {
   pollfd look{pidfd_.get(), POLLIN, 0};
-  return ::poll(&look, 1, 0) == 0;
+  return is_open() && ::poll(&look, 1, 0) == 0;
 }
 
 }  // namespace hf::os

@@ -39,7 +39,7 @@ class ProcessMemory {
   // False: not all of it could be written, or the process has ended. A process id is given out again after all others only (at least 32768
   // processes later), so that none begins under this one between the look at the pidfd and the call.
   bool write(std::uint64_t address, Bytes in) const;
-  bool alive() const;
+  bool alive() const;  // false also when it is not open
 
  private:
   os::UniqueFd pidfd_;

@@ -76,6 +76,7 @@ TEST(ProcessMemory, AnotherProcessIsRefused) {
   child.end();
   EXPECT_FALSE(memory.open(gone, cookie_address(), cookie));
   EXPECT_FALSE(memory.is_open());
+  EXPECT_FALSE(memory.alive());
 }
 
 TEST(ProcessMemory, ADeathIsSeenAndAHoleIsNotRead) {

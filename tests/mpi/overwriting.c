@@ -1,5 +1,7 @@
 /* overwriting: a buffer is changed as soon as MPI allows it, while receivers come early, late or very late. What a receiver gets is
-   what the buffer held when it was sent, and what it then puts there itself stays. Large messages of rank 0 to all others, blocking and not, contiguous and in pieces. */
+   what the buffer held when it was sent, and what it then puts there itself stays. Large messages of rank 0 to all others, blocking and not, contiguous and in pieces.
+
+     overwriting [TIMES]  as many rounds (default 1) */
 #include "check.h"
 
 #include <string.h>
@@ -128,7 +130,8 @@ int main(int argc, char** argv) {
   const int rank = world_rank, size = world_size;
   unsigned char* buffers[AT_ONCE];
   for (int i = 0; i < AT_ONCE; ++i) buffers[i] = malloc(2 * LARGEST);
-  for (int round = 0; round < ROUNDS; ++round) {
+  const int rounds = ROUNDS * (argc > 1 ? atoi(argv[1]) : 1);
+  for (int round = 0; round < rounds; ++round) {
     int bytes = 17000 + (int)draw(draw(3) ? 100 * 1000 : LARGEST - 17000);
     unsigned pause = draw(2) ? 0 : draw(400);
     blocking(rank, size, buffers[0], bytes, round, pause);

@@ -46,6 +46,7 @@ def programs(build, times=1):
         "wavefront": [examples / "wavefront", "--size", 48, "--planes", 40, "--steps", 20 * times],
         "groups": [build / "bin" / "recovery_groups", 1200 * times],
         "nbody": [examples / "nbody", "--size", 800, "--steps", 40 * times],
+        "overwriting": [build / "bin/tests/mpi_overwriting", times],
     }
     python = build / "venv" / "bin" / "python"
     if list((build / "venv").glob("lib/python*/site-packages/mpi4py/MPI*.so")):
