@@ -97,7 +97,7 @@ bool send(Shared& s, const std::byte* source, std::int64_t until) {
 
 [[noreturn]] void run_sender(Shared& s, std::byte* source, bool logging, std::int64_t until) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  os::allow_memory_reads();
+  os::allow_memory_access();
   std::memset(source, 1, sample_bytes);
   ::madvise(s.area, logging ? log_bytes : ring_block * ring_blocks, MADV_POPULATE_WRITE);
   for (std::uint32_t round = 1;; ++round) {

@@ -22,7 +22,7 @@ void EngineImpl::publish_memory() {
   auto cookie = os::random_cookie();
   if (!cookie) return;
   cookie_ = *cookie;
-  os::allow_memory_reads();
+  os::allow_memory_access();
   auto& header = control.header();
   header.cookie_address = reinterpret_cast<std::uint64_t>(&cookie_);
   header.cookie[0] = cookie_.value[0];

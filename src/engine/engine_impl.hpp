@@ -312,7 +312,7 @@ class EngineImpl {
 
   // unasked.cpp
   std::uint64_t unasked_bytes(std::uint64_t length) const { return std::min(length, credit_bytes_); }
-  bool may_follow(Peer& to, FrameKind kind, const Source& source);
+  bool could_follow(const Peer& to, FrameKind kind, const Source& source) const;
   Transfer unasked_transfer(Peer& to, const FrameHeader& announced);
   void send_following(Peer& to, const FrameHeader& announced, const segment::Record& record, const Source& source, LogAhead& log);
   void follow_unlogged(Peer& to, const FrameHeader& announced, SendOperation& op);

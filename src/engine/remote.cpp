@@ -101,9 +101,10 @@ void EngineImpl::send_ahead(Peer& to, SendOperation& op, const FrameHeader& head
   places_.clear();
   segment::Record record = log_->append(stream, header, [this](std::uint64_t, MutableBytes out) { places_.push_back(out); });
   LogAhead log(places_, op.source.data);
-  const bool follows = may_follow(to, header.kind, op.source);
+  const bool could = could_follow(to, header.kind, op.source), follows = could && to.out.unasked.may_follow();
   const std::uint8_t flags = wire::flag_ahead | (follows ? wire::flag_follows : 0);
   const bool offered = open ? offer_record(to, record, &op.source, flags) : offer_carrying(to, op, record, flags);
+  if (offered && could) to.out.unasked.on_announced();
   carried_now_.clear();
   point(open ? "send.ahead" : "send.ahead.carrying");
   if (offered && follows) send_following(to, header, record, op.source, log);

@@ -236,11 +236,13 @@ bool EngineImpl::offer_queued(Peer& to, QueuedFrame& frame) {
   if (exposes) exposed = {reinterpret_cast<std::uint64_t>(op->source.data), op->keeps_buffer ? 0 : wire::ticket_waits};
   if (exposes) fence_streamed();
   if (exposes) frame.header.flags |= wire::flag_exposed;
-  const bool follows = op && !job.keeps_payloads && may_follow(to, frame.header.kind, op->source);
+  const bool could = op && !job.keeps_payloads && could_follow(to, frame.header.kind, op->source);
+  const bool follows = could && to.out.unasked.may_follow();
   frame.header.flags &= static_cast<std::uint8_t>(~wire::flag_follows);
   if (follows) frame.header.flags |= wire::flag_follows;
   if (!offer(to, frame.header, {.source = op ? &op->source : nullptr, .exposed = exposes ? &exposed : nullptr})) return false;
   if (op && frame.header.kind == FrameKind::rendezvous) to.out.rendezvous.emplace(name_of(frame.header), op);
+  if (could) to.out.unasked.on_announced();
   if (follows) follow_unlogged(to, frame.header, *op);
   frame.taken = op && eager && borrowed(to);
   if (frame.taken) return false;

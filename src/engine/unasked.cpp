@@ -5,9 +5,9 @@
 namespace hf::engine {
 
 // Ranks that share their cores are often behind: they would throw the pieces away.
-bool EngineImpl::may_follow(Peer& to, FrameKind kind, const Source& source) {
+bool EngineImpl::could_follow(const Peer& to, FrameKind kind, const Source& source) const {
   const bool suits = !to.local && kind == FrameKind::rendezvous && source.data && source.bytes > eager_bytes_ && spins_;
-  return suits && to.out.transfers.empty() && to.out.unasked.may_follow();
+  return suits && to.out.transfers.empty();
 }
 
 Transfer EngineImpl::unasked_transfer(Peer& to, const FrameHeader& announced) {

@@ -8,11 +8,12 @@ namespace hf::engine {
 
 class Unasked {
  public:
-  // For each announcement in turn. True: pieces may follow this one.
-  bool may_follow() {
-    if (pause_ > 0) return --pause_, false;
-    if (!std::exchange(thrown_away_, false)) longest_ = 0;
-    return true;
+  // Whether pieces may follow the next announcement; asked as often as it takes until that has left.
+  bool may_follow() const { return pause_ == 0; }
+  // It has left, with pieces behind it or without.
+  void on_announced() {
+    if (pause_ > 0) --pause_;
+    else if (!std::exchange(thrown_away_, false)) longest_ = 0;
   }
   // Those of the last announcement that was followed were not taken.
   void on_thrown_away() {

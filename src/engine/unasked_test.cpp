@@ -10,7 +10,9 @@ namespace {
 int followed_of(Unasked& unasked, int announcements, bool thrown_away) {
   int followed = 0;
   for (int i = 0; i < announcements; ++i) {
-    if (!unasked.may_follow()) continue;
+    const bool follows = unasked.may_follow() && unasked.may_follow();  // an announcement that does not leave at once is tried again
+    unasked.on_announced();
+    if (!follows) continue;
     ++followed;
     if (thrown_away) unasked.on_thrown_away();
   }

@@ -12,7 +12,7 @@
 
 namespace hf::os {
 
-void allow_memory_reads() { ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); }
+void allow_memory_access() { ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); }
 
 std::optional<MemoryCookie> random_cookie() {
   MemoryCookie cookie;

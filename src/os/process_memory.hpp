@@ -18,8 +18,8 @@ struct MemoryCookie {
   std::array<std::uint64_t, 2> value{};
 };
 
-// Lets any process of this user read this one's memory, where the kernel restricts it (Yama).
-void allow_memory_reads();
+// Lets any process of this user read and write this one's memory, where the kernel restricts it (Yama).
+void allow_memory_access();
 std::optional<MemoryCookie> random_cookie();  // empty: the kernel has none
 
 class ProcessMemory {
