@@ -23,6 +23,7 @@ void EngineImpl::publish_memory() {
   if (!cookie) return;
   cookie_ = *cookie;
   os::allow_memory_access();
+  exposures_ = segment::Exposures(incarnation);
   auto& header = control.header();
   header.cookie_address = reinterpret_cast<std::uint64_t>(&cookie_);
   header.cookie[0] = cookie_.value[0];
@@ -83,8 +84,8 @@ void EngineImpl::await_reader(Peer& to, const SendOperation& op) {
 
 bool EngineImpl::can_read(Peer& from) {
   Incoming& in = from.in;
-  if (in.memory.is_open()) return true;
   if (in.memory_refused || !from.newest_log) return false;
+  if (in.memory.is_open()) return true;
   const auto& header = from.newest_log->control().header();
   std::int32_t pid = segment::load_acquire(header.pid);
   in.memory_refused = !in.memory.open(pid, header.cookie_address, {{header.cookie[0], header.cookie[1]}});
@@ -106,9 +107,8 @@ bool EngineImpl::read_piece(Peer& from, Message& m, std::uint64_t bytes_max) {
   MutableBytes into = sink.data ? MutableBytes(sink.data + m.arrived, n) : MutableBytes(packed_.data(), n);
   if (!stands(from, m)) return false;
   if (!from.in.memory.read(m.exposed.address + m.arrived, into)) {
-    // Unless the program has given the buffer back meanwhile, this memory cannot be read.
+    // Unless the program has given the buffer back meanwhile, this memory cannot be read. It stays open: whether the sender lives is still asked.
     from.in.memory_refused = stands(from, m) && from.in.memory.alive();
-    if (from.in.memory_refused) from.in.memory.close();
     return false;
   }
   if (!stands(from, m) || !from.in.memory.alive()) return false;
@@ -120,7 +120,7 @@ bool EngineImpl::read_piece(Peer& from, Message& m, std::uint64_t bytes_max) {
 // A message alone, whose sender waits for it, arrives sooner in pieces through the ring, both sides copying at the same time.
 bool EngineImpl::prefers_ring(const Peer& from, const Message& m) const {
   const bool waits = !(m.header.flags & wire::flag_logged) && m.exposed.ticket == wire::ticket_waits;
-  return waits && m.wanted <= ring_bytes_max && in_frame_ && !from.in.ring.has_more();
+  return waits && m.wanted <= ring_bytes_max && in_frame_ && !more_waits(from);
 }
 
 void EngineImpl::read_exposed(Message& m) {

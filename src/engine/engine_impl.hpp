@@ -210,6 +210,8 @@ class EngineImpl {
   static constexpr std::uint64_t piece_bytes = 256 << 10;  // read between two looks at the ticket: lost when it was taken back
   bool read_piece(Peer& peer, Message& message, std::uint64_t bytes_max);
   bool prefers_ring(const Peer& peer, const Message& message) const;
+  // Behind the frame that is being handled. Its sender's death may have been heard meanwhile.
+  bool more_waits(const Peer& from) const { return from.in.open && from.in.ring.has_more(); }
   void read_exposed(Message& message);
   void read_alone(Peer& peer, Message& message);
   void end_reading(Peer& peer, Message& message);
@@ -311,7 +313,8 @@ class EngineImpl {
   void on_placed(Peer& from, const FrameHeader& header);
 
   // unasked.cpp
-  std::uint64_t unasked_bytes(std::uint64_t length) const { return std::min(length, credit_bytes_); }
+  static constexpr std::uint64_t unasked_credits = 16;  // nothing is held for it: it bounds what is sent in vain
+  std::uint64_t unasked_bytes(std::uint64_t length) const { return std::min(length, unasked_credits * credit_bytes_); }
   bool could_follow(const Peer& to, FrameKind kind, const Source& source) const;
   Transfer unasked_transfer(Peer& to, const FrameHeader& announced);
   void send_following(Peer& to, const FrameHeader& announced, const segment::Record& record, const Source& source, LogAhead& log);

@@ -14,7 +14,7 @@ static_assert(gathered_max <= os::ProcessMemory::pieces_max);
 
 bool EngineImpl::may_gather(const Peer& from, const Message& m) const {
   if (!in_frame_ || !m.receive->sink.data || m.arrived > 0 || m.wanted == 0 || m.wanted > gathered_message_max) return false;
-  return !from.in.gathered.empty() || from.in.ring.has_more();
+  return !from.in.gathered.empty() || more_waits(from);
 }
 
 void EngineImpl::gather(Peer& from, Message& m) {
@@ -23,7 +23,7 @@ void EngineImpl::gather(Peer& from, Message& m) {
   std::uint64_t bytes = 0;
   for (const Message* gathered : from.in.gathered) bytes += gathered->wanted;
   const bool full = from.in.gathered.size() == gathered_max || bytes + gathered_message_max > gathered_bytes_max;
-  if (full || !from.in.ring.has_more()) read_gathered(from);
+  if (full || !more_waits(from)) read_gathered(from);
 }
 
 void EngineImpl::read_gathered(Peer& from) {

@@ -23,7 +23,8 @@ std::uint64_t rounded_to_pages(std::uint64_t bytes) { return (bytes + 4095) / 40
 
 // By its process too the receiver must be able to see that a sender has died which is writing.
 bool EngineImpl::may_share_copy(Peer& from, const Message& m) {
-  return spins_ && m.arrived == 0 && m.wanted >= joint_bytes_min && m.receive->sink.data && from.running() && can_read(from);
+  const bool suits = spins_ && m.arrived == 0 && m.wanted >= joint_bytes_min && m.receive->sink.data;
+  return suits && m.header.incarnation == from.incarnation.value && from.running() && can_read(from);
 }
 
 // As read_whole.
@@ -35,7 +36,7 @@ bool EngineImpl::copy_jointly(Peer& from, Message& m) {
                               reinterpret_cast<std::uint64_t>(m.receive->sink.data), m.wanted, piece, logged ? m.exposed.ticket : 0);
   const bool read = read_claimed(from, m, reader, piece);
   reader.close();
-  if (!await_writer(from, reader) || !read) return false;
+  if (!await_writer(from, reader) || !read || reader.back() < reader.front()) return false;  // the last: its words are damaged
   const std::uint64_t written_from = std::min(m.wanted, reader.back() * piece);
   while (m.arrived < written_from) {  // claimed by both, or by a sender that could not write it
     if (!read_piece(from, m, std::min(piece, written_from - m.arrived))) return false;

@@ -1,5 +1,5 @@
-// Announced payloads over a network: their first pieces follow the announcement, and go on until the receiver's credit for one peer is
-// full, without waiting to be asked for. docs/tcp.md, Unasked.
+// Announced payloads over a network: their first pieces follow the announcement, and go on for several times the receiver's credit
+// for one peer, without waiting to be asked for. docs/tcp.md, Unasked.
 #include "engine/engine_impl.hpp"
 
 namespace hf::engine {

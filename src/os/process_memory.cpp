@@ -72,7 +72,11 @@ bool ProcessMemory::write(std::uint64_t address, Bytes in) const {
 
 bool ProcessMemory::alive() const {
   pollfd look{pidfd_.get(), POLLIN, 0};
-  return is_open() && ::poll(&look, 1, 0) == 0;
+  if (!is_open()) return false;
+  int ended = 0;
+  do ended = ::poll(&look, 1, 0);
+  while (ended < 0);  // a signal: that is no answer
+  return ended == 0;
 }
 
 }  // namespace hf::os

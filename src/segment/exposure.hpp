@@ -37,9 +37,11 @@ class Exposure {
   std::uint64_t ticket_ = 0;
 };
 
-// The tickets of one incarnation; each has its word until it is taken back.
+// The tickets of one incarnation, which no other has had; each has its word until it is taken back.
 class Exposures {
  public:
+  Exposures() = default;
+  explicit Exposures(Incarnation own) : last_(std::uint64_t{own.value} << 32) {}
   // Empty: too many buffers are exposed.
   Exposure expose(ControlHeader& own) {
     for (std::size_t i = 0; i < exposure_count; ++i) {

@@ -40,6 +40,16 @@ TEST(Exposure, MovesWithItsOwner) {
   EXPECT_FALSE(is_exposed(*header, ticket));
 }
 
+// A receiver may still stand at what it began to read of a predecessor's.
+TEST(Exposure, TwoIncarnationsNeverHaveTheSameTicket) {
+  auto first = std::make_unique<ControlHeader>(), second = std::make_unique<ControlHeader>();
+  Exposures of_the_first{Incarnation{0}}, of_the_second{Incarnation{1}};
+  Exposure before = of_the_first.expose(*first), after = of_the_second.expose(*second);
+  EXPECT_FALSE(is_exposed(*second, before.ticket()));
+  EXPECT_TRUE(is_exposed(*second, after.ticket()));
+  EXPECT_LT(before.ticket(), after.ticket()) << "who waits for the reader of the one waits for that of the other";
+}
+
 // A word is given to another only when it is free, and an old ticket never looks valid again.
 TEST(Exposure, AsManyAsThereAreWords) {
   auto header = std::make_unique<ControlHeader>();

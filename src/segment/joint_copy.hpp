@@ -68,8 +68,9 @@ class JointReader {
   // After that: what stands from this piece on was written by the sender.
   std::uint64_t back() const {
     const bool takes_part = load_acquire(help_.active) == number_ || load_acquire(help_.last) == number_;
-    return takes_part ? load_acquire(help_.back) : pieces_;
+    return takes_part ? std::min(load_acquire(help_.back), pieces_) : pieces_;
   }
+  std::uint64_t front() const { return front_; }  // so many pieces were the receiver's
 
  private:
   JointOffer& own_;

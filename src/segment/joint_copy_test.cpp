@@ -71,7 +71,7 @@ TEST(JointCopy, WhatCouldNotBeWrittenIsRead) {
 
 TEST(JointCopy, AnOfferIsTakenOnce) {
   Words words;
-  JointReader reader = words.reader(joint_number(first, 1), 90, 30);
+  [[maybe_unused]] JointReader reader = words.reader(joint_number(first, 1), 90, 30);
   JointWriter writer(words.help, words.offer);
   ASSERT_TRUE(writer.join(writer.offered()));
   writer.leave();
@@ -106,7 +106,7 @@ TEST(JointCopy, AnotherOfferIsNotTakenForTheOneThatWasSeen) {
 // What a sender has written for a receiver that died says nothing about what its next incarnation offers.
 TEST(JointCopy, OffersOfTwoIncarnationsDiffer) {
   Words of_the_first;
-  JointReader dead = of_the_first.reader(joint_number(first, 1), 90, 30);
+  [[maybe_unused]] JointReader dead = of_the_first.reader(joint_number(first, 1), 90, 30);
   JointWriter writer(of_the_first.help, of_the_first.offer);
   ASSERT_TRUE(writer.join(writer.offered()));
   ASSERT_TRUE(writer.claim());
@@ -149,8 +149,7 @@ TEST(JointCopy, TwoAtOnce) {
     for (; read < reader.back(); ++read) std::memcpy(into.data() + read * piece, from.data() + read * piece, piece);
     all_right = std::memcmp(into.data(), from.data(), bytes) == 0;
     std::memset(into.data(), 255, bytes);
-    for (volatile int i = 0; i < 200; i = i + 1) {
-    }
+    for (int i = 0; i < 200; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
     all_right = all_right && std::count(into.begin(), into.end(), 255) == static_cast<std::ptrdiff_t>(bytes);
   }
   ends = true;

@@ -3,7 +3,7 @@
 #include "check.h"
 
 enum { ROUNDS = 12, SIZES = 4, TAGS = 3 };
-static const int sizes[SIZES] = {70 * 1000, 256 << 10, 700 * 1000, 3 << 20};
+static const int sizes[SIZES] = {70 * 1000, 256 << 10, 700 * 1000, 5 << 20};
 
 static void word(int from) {
   int w = 0;
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
   begin(&argc, &argv);
   CHECK_INT(2, world_size);
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  unsigned char *buffer = malloc(4 << 20), *other = malloc(4 << 20);
+  unsigned char *buffer = malloc(6 << 20), *other = malloc(6 << 20);
   for (int s = 0; s < SIZES; ++s) {
     for (int round = 0; round < ROUNDS; ++round) {
       posted(buffer, sizes[s], round);
