@@ -27,8 +27,8 @@ ANNOUNCED = {"rendezvous.announced", "rendezvous.seen", "rendezvous.matched"}
 UNASKED = {"rendezvous.following"}  # pieces behind an announcement, between nodes
 HELPING = {"rendezvous.helping"}  # the sender writes a part of what is read, where each rank has a core
 
-# Passed only when the sender has logged a message before the receiver has read it.
-TIMED, ATTEMPTS = HELPING, 5
+# Passed only when the sender has logged a message before the receiver, which has begun, has read it: seldom where others want the cores.
+TIMED, ATTEMPTS = HELPING, 20
 
 
 def not_passed(options):
