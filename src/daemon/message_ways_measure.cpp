@@ -21,6 +21,7 @@
 #include "daemon/message_ways.hpp"
 #include "os/clock.hpp"
 #include "os/process_memory.hpp"
+#include "segment/joint_copy.hpp"
 
 namespace hf::daemon {
 namespace {
@@ -30,7 +31,6 @@ constexpr std::uint64_t sample_bytes = 1 << 20;
 constexpr std::uint64_t log_bytes = 4 << 20;
 constexpr int samples = 4;
 constexpr std::int64_t patience_ns = 60'000'000;
-constexpr std::uint64_t shared_from = 96 << 10;  // a message that both sides copy at once
 constexpr std::uint64_t ring_block = 8 << 10, ring_blocks = 8;  // as rail/shm/ring.hpp
 
 enum class Way : std::uint32_t { direct, direct_logged, copied };
@@ -81,7 +81,7 @@ bool write_second_halves(const Shared& s, const std::byte* source) {
 }
 
 bool send(Shared& s, const std::byte* source, std::int64_t until) {
-  if (s.way == Way::direct && s.into) s.written = write_second_halves(s, source);
+  if (s.into) s.written = write_second_halves(s, source);
   if (s.way == Way::direct_logged) {
     streaming_copy(s.area + s.begin, source, sample_bytes);
     fence_streamed();
@@ -114,7 +114,7 @@ class Receiver {
 
   // ns of a sample in messages of so many bytes; 0: it cannot be done this way; negative: too late.
   std::int64_t sample(Way way, std::uint64_t bytes, bool through_log) {
-    const bool shares = way == Way::direct && bytes >= shared_from;
+    const bool shares = way == Way::direct && bytes >= segment::joint_bytes_min;
     s_.way = way;
     s_.message = bytes;
     s_.into = shares ? memory_ : nullptr;

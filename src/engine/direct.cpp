@@ -23,7 +23,6 @@ void EngineImpl::publish_memory() {
   if (!cookie) return;
   cookie_ = *cookie;
   os::allow_memory_access();
-  exposures_ = segment::Exposures(incarnation);
   auto& header = control.header();
   header.cookie_address = reinterpret_cast<std::uint64_t>(&cookie_);
   header.cookie[0] = cookie_.value[0];
@@ -92,6 +91,11 @@ bool EngineImpl::can_read(Peer& from) {
   return !in.memory_refused;
 }
 
+// The sender of the message is still the process whose memory that is.
+bool EngineImpl::can_read(Peer& from, const Message& m) {
+  return m.header.incarnation == from.incarnation.value && from.running() && can_read(from);
+}
+
 // The buffer is as it was sent.
 bool EngineImpl::stands(const Peer& from, const Message& m) {
   const bool logged = m.header.flags & wire::flag_logged;  // else the sender leaves it alone until it is told
@@ -100,7 +104,7 @@ bool EngineImpl::stands(const Peer& from, const Message& m) {
 
 // Whether the next piece of the payload, of so many bytes at most, is in the sink.
 bool EngineImpl::read_piece(Peer& from, Message& m, std::uint64_t bytes_max) {
-  if (m.header.incarnation != from.incarnation.value || !from.running() || !can_read(from)) return false;
+  if (!can_read(from, m)) return false;
   const Sink& sink = m.receive->sink;
   const std::uint64_t n = std::min(bytes_max, m.wanted - m.arrived);
   if (!sink.data) packed_.resize(n);

@@ -207,6 +207,7 @@ class EngineImpl {
   bool read_whole(Peer& peer, Message& message);
   void tell_reading(Peer& peer, std::uint64_t ticket);
   bool can_read(Peer& peer);
+  bool can_read(Peer& peer, const Message& message);
   static constexpr std::uint64_t piece_bytes = 256 << 10;  // read between two looks at the ticket: lost when it was taken back
   bool read_piece(Peer& peer, Message& message, std::uint64_t bytes_max);
   bool prefers_ring(const Peer& peer, const Message& message) const;

@@ -9,7 +9,6 @@
 namespace hf::engine {
 namespace {
 
-constexpr std::uint64_t joint_bytes_min = 96 << 10;
 // A call costs as much as some 16 KiB; a sender that is late, since it logs first, begins its piece when the receiver could soon have read it.
 constexpr std::uint64_t pieces_unlogged = 2, pieces_logged = 4;
 constexpr unsigned looks_before_yielding = 4096, looks_before_sleeping = 2 * looks_before_yielding;  // at a writer: some 50 us each
@@ -23,8 +22,8 @@ std::uint64_t rounded_to_pages(std::uint64_t bytes) { return (bytes + 4095) / 40
 
 // By its process too the receiver must be able to see that a sender has died which is writing.
 bool EngineImpl::may_share_copy(Peer& from, const Message& m) {
-  const bool suits = spins_ && m.arrived == 0 && m.wanted >= joint_bytes_min && m.receive->sink.data;
-  return suits && m.header.incarnation == from.incarnation.value && from.running() && can_read(from);
+  const bool suits = spins_ && m.arrived == 0 && m.wanted >= segment::joint_bytes_min && m.receive->sink.data;
+  return suits && can_read(from, m);
 }
 
 // As read_whole.

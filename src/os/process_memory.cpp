@@ -12,6 +12,21 @@
 
 namespace hf::os {
 
+namespace {
+
+// A call may move less than it was given.
+template <class Move>
+bool move_all(std::byte* here, std::uint64_t there, std::size_t bytes, Move&& move) {
+  for (std::size_t done = 0; done < bytes;) {
+    const ssize_t moved = move(iovec{here + done, bytes - done}, iovec{reinterpret_cast<void*>(there + done), bytes - done});
+    if (moved <= 0) return false;
+    done += static_cast<std::size_t>(moved);
+  }
+  return true;
+}
+
+}  // namespace
+
 void allow_memory_access() { ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); }
 
 std::optional<MemoryCookie> random_cookie() {
@@ -34,15 +49,15 @@ bool ProcessMemory::open(pid_t pid, std::uint64_t cookie_address, const MemoryCo
 }
 
 bool ProcessMemory::read(std::uint64_t address, MutableBytes out) const {
-  while (!out.empty()) {
-    iovec local{out.data(), out.size()};
-    iovec remote{reinterpret_cast<void*>(address), out.size()};
-    ssize_t got = ::process_vm_readv(pid_, &local, 1, &remote, 1, 0);
-    if (got <= 0) return false;
-    address += static_cast<std::uint64_t>(got);
-    out = out.subspan(static_cast<std::size_t>(got));
-  }
-  return true;
+  return move_all(out.data(), address, out.size(), [this](const iovec& local, const iovec& remote) {
+    return ::process_vm_readv(pid_, &local, 1, &remote, 1, 0);
+  });
+}
+
+bool ProcessMemory::write(std::uint64_t address, Bytes in) const {
+  return move_all(const_cast<std::byte*>(in.data()), address, in.size(), [this](const iovec& local, const iovec& remote) {
+    return alive() ? ::process_vm_writev(pid_, &local, 1, &remote, 1, 0) : ssize_t{-1};
+  });
 }
 
 bool ProcessMemory::read_at_once(std::span<const Piece> pieces) const {
@@ -55,19 +70,6 @@ bool ProcessMemory::read_at_once(std::span<const Piece> pieces) const {
   }
   const ssize_t got = ::process_vm_readv(pid_, local.data(), n, remote.data(), n, 0);
   return n == pieces.size() && got >= 0 && static_cast<std::size_t>(got) == bytes;
-}
-
-bool ProcessMemory::write(std::uint64_t address, Bytes in) const {
-  while (!in.empty()) {
-    if (!alive()) return false;
-    iovec local{const_cast<std::byte*>(in.data()), in.size()};
-    iovec remote{reinterpret_cast<void*>(address), in.size()};
-    ssize_t put = ::process_vm_writev(pid_, &local, 1, &remote, 1, 0);
-    if (put <= 0) return false;
-    address += static_cast<std::uint64_t>(put);
-    in = in.subspan(static_cast<std::size_t>(put));
-  }
-  return true;
 }
 
 bool ProcessMemory::alive() const {

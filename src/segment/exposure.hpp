@@ -40,13 +40,12 @@ class Exposure {
 // The tickets of one incarnation, which no other has had; each has its word until it is taken back.
 class Exposures {
  public:
-  Exposures() = default;
-  explicit Exposures(Incarnation own) : last_(std::uint64_t{own.value} << 32) {}
   // Empty: too many buffers are exposed.
   Exposure expose(ControlHeader& own) {
     for (std::size_t i = 0; i < exposure_count; ++i) {
-      std::uint64_t& word = own.exposures[++last_ % exposure_count];
-      if (load_relaxed(word) == 0) return {word, last_};
+      const std::uint64_t ticket = (std::uint64_t{own.incarnation} << 32) + ++last_;
+      std::uint64_t& word = own.exposures[ticket % exposure_count];
+      if (load_relaxed(word) == 0) return {word, ticket};
     }
     return {};
   }

@@ -43,7 +43,9 @@ TEST(Exposure, MovesWithItsOwner) {
 // A receiver may still stand at what it began to read of a predecessor's.
 TEST(Exposure, TwoIncarnationsNeverHaveTheSameTicket) {
   auto first = std::make_unique<ControlHeader>(), second = std::make_unique<ControlHeader>();
-  Exposures of_the_first{Incarnation{0}}, of_the_second{Incarnation{1}};
+  first->incarnation = 0;
+  second->incarnation = 1;
+  Exposures of_the_first, of_the_second;
   Exposure before = of_the_first.expose(*first), after = of_the_second.expose(*second);
   EXPECT_FALSE(is_exposed(*second, before.ticket()));
   EXPECT_TRUE(is_exposed(*second, after.ticket()));

@@ -14,6 +14,8 @@
 
 namespace hf::segment {
 
+inline constexpr std::uint64_t joint_bytes_min = 96 << 10;  // a payload from here on is copied by both, where that is possible
+
 struct JointPiece {
   std::uint64_t offset = 0, bytes = 0;  // of the payload
 };

@@ -14,6 +14,7 @@ constexpr Incarnation first{0}, second{1};
 struct Words {
   JointOffer offer{};
   JointHelp help{};
+  JointWriter writer{help, offer};
   JointReader reader(std::uint64_t number, std::uint64_t bytes, std::uint64_t piece, std::uint64_t from = 1, std::uint64_t into = 2) {
     return {offer, help, number, from, into, bytes, piece, 7};
   }
@@ -33,23 +34,22 @@ TEST(JointCopy, TheReaderAloneReadsAll) {
 TEST(JointCopy, TheyMeet) {
   Words words;
   JointReader reader = words.reader(joint_number(first, 1), 100, 30);
-  JointWriter writer(words.help, words.offer);
   ASSERT_TRUE(reader.claim());
-  ASSERT_TRUE(writer.join(writer.offered()));
-  EXPECT_EQ(writer.ticket(), 7u);
-  auto last = writer.claim();
+  ASSERT_TRUE(words.writer.join(words.writer.offered()));
+  EXPECT_EQ(words.writer.ticket(), 7u);
+  auto last = words.writer.claim();
   ASSERT_TRUE(last);
   EXPECT_EQ(last->offset, 90u);
   EXPECT_EQ(last->bytes, 10u) << "what is left of it";
   ASSERT_TRUE(reader.claim());
-  auto next = writer.claim();
+  auto next = words.writer.claim();
   ASSERT_TRUE(next);
   EXPECT_EQ(next->offset, 60u);
   EXPECT_FALSE(reader.claim());
-  EXPECT_FALSE(writer.claim());
+  EXPECT_FALSE(words.writer.claim());
   reader.close();
   EXPECT_TRUE(reader.is_being_written()) << "until it says that it has done so";
-  writer.leave();
+  words.writer.leave();
   EXPECT_FALSE(reader.is_being_written());
   EXPECT_EQ(reader.back(), 2u);
 }
@@ -57,12 +57,11 @@ TEST(JointCopy, TheyMeet) {
 TEST(JointCopy, WhatCouldNotBeWrittenIsRead) {
   Words words;
   JointReader reader = words.reader(joint_number(first, 1), 90, 30);
-  JointWriter writer(words.help, words.offer);
-  ASSERT_TRUE(writer.join(writer.offered()));
-  ASSERT_TRUE(writer.claim());
-  ASSERT_TRUE(writer.claim());
-  writer.give_back();
-  writer.leave();
+  ASSERT_TRUE(words.writer.join(words.writer.offered()));
+  ASSERT_TRUE(words.writer.claim());
+  ASSERT_TRUE(words.writer.claim());
+  words.writer.give_back();
+  words.writer.leave();
   ASSERT_TRUE(reader.claim());
   ASSERT_TRUE(reader.claim());
   EXPECT_FALSE(reader.claim());
@@ -72,21 +71,19 @@ TEST(JointCopy, WhatCouldNotBeWrittenIsRead) {
 TEST(JointCopy, AnOfferIsTakenOnce) {
   Words words;
   [[maybe_unused]] JointReader reader = words.reader(joint_number(first, 1), 90, 30);
-  JointWriter writer(words.help, words.offer);
-  ASSERT_TRUE(writer.join(writer.offered()));
-  writer.leave();
-  EXPECT_EQ(writer.offered(), 0u);
+  ASSERT_TRUE(words.writer.join(words.writer.offered()));
+  words.writer.leave();
+  EXPECT_EQ(words.writer.offered(), 0u);
 }
 
 // The writer saw an offer, lost its core, and comes back when the receiver has gone on.
 TEST(JointCopy, AClosedOfferIsNotJoined) {
   Words words;
   JointReader reader = words.reader(joint_number(first, 1), 90, 30);
-  JointWriter writer(words.help, words.offer);
-  const std::uint64_t number = writer.offered();
+  const std::uint64_t number = words.writer.offered();
   reader.close();
   EXPECT_FALSE(reader.is_being_written());
-  EXPECT_FALSE(writer.join(number));
+  EXPECT_FALSE(words.writer.join(number));
   EXPECT_FALSE(reader.is_being_written());
 }
 
@@ -94,23 +91,21 @@ TEST(JointCopy, AClosedOfferIsNotJoined) {
 TEST(JointCopy, AnotherOfferIsNotTakenForTheOneThatWasSeen) {
   Words words;
   JointReader before = words.reader(joint_number(first, 1), 90, 30);
-  JointWriter writer(words.help, words.offer);
-  const std::uint64_t number = writer.offered();
+  const std::uint64_t number = words.writer.offered();
   before.close();
   JointReader reader = words.reader(joint_number(first, 2), 60, 30);
-  EXPECT_FALSE(writer.join(number));
+  EXPECT_FALSE(words.writer.join(number));
   EXPECT_EQ(reader.back(), 2u);
-  EXPECT_TRUE(writer.join(writer.offered()));
+  EXPECT_TRUE(words.writer.join(words.writer.offered()));
 }
 
 // What a sender has written for a receiver that died says nothing about what its next incarnation offers.
 TEST(JointCopy, OffersOfTwoIncarnationsDiffer) {
   Words of_the_first;
   [[maybe_unused]] JointReader dead = of_the_first.reader(joint_number(first, 1), 90, 30);
-  JointWriter writer(of_the_first.help, of_the_first.offer);
-  ASSERT_TRUE(writer.join(writer.offered()));
-  ASSERT_TRUE(writer.claim());
-  writer.leave();
+  ASSERT_TRUE(of_the_first.writer.join(of_the_first.writer.offered()));
+  ASSERT_TRUE(of_the_first.writer.claim());
+  of_the_first.writer.leave();
   JointOffer offer{};
   JointReader reader(offer, of_the_first.help, joint_number(second, 1), 1, 2, 90, 30, 7);
   EXPECT_EQ(reader.back(), 3u);
@@ -125,16 +120,15 @@ TEST(JointCopy, TwoAtOnce) {
   std::atomic<bool> ends{false};
   std::uint64_t written = 0;
   std::thread sender([&] {
-    JointWriter writer(words.help, words.offer);
-    while (!ends.load(std::memory_order_relaxed)) {
-      const std::uint64_t number = writer.offered();
-      if (number == 0 || !writer.join(number)) continue;
-      while (auto claimed = writer.claim()) {
-        std::memcpy(reinterpret_cast<std::uint8_t*>(writer.into()) + claimed->offset,
-                    reinterpret_cast<const std::uint8_t*>(writer.from()) + claimed->offset, claimed->bytes);
+      while (!ends.load(std::memory_order_relaxed)) {
+      const std::uint64_t number = words.writer.offered();
+      if (number == 0 || !words.writer.join(number)) continue;
+      while (auto claimed = words.writer.claim()) {
+        std::memcpy(reinterpret_cast<std::uint8_t*>(words.writer.into()) + claimed->offset,
+                    reinterpret_cast<const std::uint8_t*>(words.writer.from()) + claimed->offset, claimed->bytes);
         ++written;
       }
-      writer.leave();
+      words.writer.leave();
     }
   });
   bool all_right = true;
