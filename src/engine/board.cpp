@@ -66,28 +66,37 @@ void EngineImpl::on_place(Peer& p, const wire::BoardEntry& entry, Incarnation ne
   p.in.reader.reset();
 }
 
-// Messages of which the envelope came and not all of the payload: they keep their place and their match, and come again.
-void EngineImpl::lose_unfinished(Peer& p) {
-  auto lose = [&](Message& m) {
-    if (m.source != p.rank || m.payload == Message::Payload::held || m.header.incarnation >= p.log_base.value) return;
-    give_up_fetch(m);
-    m.payload = Message::Payload::at_sender;
-    m.header.flags &= static_cast<std::uint8_t>(~wire::flag_logged);
-    if (std::exchange(m.needs_log, false)) --p.in.log_references;
-    m.arrived = 0;
-    p.in.unlogged.emplace(name_of(m.header), &m);
+// Messages of which the envelope came and not all of the payload; some may stand here twice.
+std::vector<Message*> EngineImpl::unfinished(Peer& p) {
+  std::vector<Message*> out;
+  auto add = [&](Message& m) {
+    if (m.source == p.rank && m.payload != Message::Payload::held) out.push_back(&m);
   };
-  std::vector<Message*> fetched;
-  for (auto& [id, m] : fetches_) fetched.push_back(m);
-  for (Message* m : fetched) lose(*m);
-  for (auto& [name, m] : std::exchange(p.in.receiving, {})) lose(*m);
+  for (auto& [id, m] : fetches_) add(*m);
+  for (auto& [name, m] : p.in.receiving) add(*m);
   contexts.each([&](Context, ContextState& state) {
     auto& unexpected = state.matcher.unexpected();
-    for (core::match::Arrived* m = unexpected.first(); m; m = unexpected.after(*m)) lose(static_cast<Message&>(*m));
+    for (core::match::Arrived* m = unexpected.first(); m; m = unexpected.after(*m)) add(static_cast<Message&>(*m));
     ContextPeer& arrivals = state.peer(p.rank);
-    for (auto& [number, m] : arrivals.early) lose(*m);
-    for (Message* m = arrivals.numbered_arrived.first(); m; m = arrivals.numbered_arrived.after(*m)) lose(*m);
+    for (auto& [number, m] : arrivals.early) add(*m);
+    for (Message* m = arrivals.numbered_arrived.first(); m; m = arrivals.numbered_arrived.after(*m)) add(*m);
   });
+  return out;
+}
+
+// They keep their place and their match, and come again.
+void EngineImpl::lose_unfinished(Peer& p) {
+  const std::vector<Message*> all = unfinished(p);
+  p.in.receiving.clear();
+  for (Message* m : all) {
+    if (m->header.incarnation >= p.log_base.value) continue;
+    give_up_fetch(*m);
+    m->payload = Message::Payload::at_sender;
+    m->header.flags &= static_cast<std::uint8_t>(~wire::flag_logged);
+    if (std::exchange(m->needs_log, false)) --p.in.log_references;
+    m->arrived = 0;
+    p.in.unlogged.emplace(name_of(m->header), m);
+  }
 }
 
 void EngineImpl::on_incarnation(Peer& p, Incarnation newest) {

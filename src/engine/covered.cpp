@@ -5,19 +5,38 @@
 
 namespace hf::engine {
 
-// A payload that is still in its sender's log, or is asked for again, is needed from there: then as far as the last time.
+// Where that is not known, as far as the last time.
 std::vector<Reached> EngineImpl::reached() {
-  std::vector<Reached> out;
   for (auto& p : peers) {
     Incoming& in = p->in;
-    const bool has_all = in.log_references == 0 && in.receiving.empty() && in.unlogged.empty() && in.waiting.empty() && in.again.empty();
 #ifdef HOLDFAST_MUTATE_REACHED_WITHOUT_PAYLOADS
     in.reached = {in.fed, in.cursor};
+    continue;
 #endif
-    if (has_all) in.reached = {in.fed, in.cursor};
-    out.push_back(in.reached);
+    if (const auto position = first_needed(*p)) in.reached = {in.fed, *position};
   }
+  std::vector<Reached> out;
+  for (auto& p : peers) out.push_back(p->in.reached);
   return out;
+}
+
+// Behind what has been taken, or the first message whose payload is still to be read. Nothing: it is in the log of an earlier incarnation, or in none.
+std::optional<std::uint64_t> EngineImpl::first_needed(Peer& from) {
+  const Incoming& in = from.in;
+  if (!in.waiting.empty()) return {};
+  std::uint64_t first = in.cursor;
+  bool known = true;
+  auto needs = [&](const FrameHeader& header) {
+    known = known && header.incarnation == in.fed.value && (header.flags & wire::flag_logged);
+    first = std::min(first, header.position);
+  };
+  for (const auto& [name, again] : in.again) needs(again.header);
+  for (const auto& [name, m] : in.unlogged) needs(m->header);
+  if (in.log_references > 0 || !in.receiving.empty()) {
+    for (const Message* m : unfinished(from)) needs(m->header);
+  }
+  if (!known) return {};
+  return first;
 }
 
 void EngineImpl::cover(std::span<const Reached> checkpoint) {

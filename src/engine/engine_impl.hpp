@@ -249,6 +249,7 @@ class EngineImpl {
   std::uint64_t logged_for(Rank receiver) const;
   void publish_log_done(Peer& peer);
   // covered.cpp
+  std::optional<std::uint64_t> first_needed(Peer& from);
   void tell_log_done(Peer& from, std::uint64_t word);
   std::uint64_t log_done_of(const Peer& to) const;
   void drop_covered();
@@ -408,6 +409,7 @@ class EngineImpl {
   void take_log_address(Peer& peer, const wire::BoardEntry& entry);
   void on_cut(Peer& peer, const wire::BoardEntry& entry);
   void on_place(Peer& peer, const wire::BoardEntry& entry, Incarnation newest);
+  std::vector<Message*> unfinished(Peer& peer);
   void lose_unfinished(Peer& peer);
   void on_incarnation(Peer& peer, Incarnation incarnation);
   void on_state(Peer& peer, wire::RankState state);
