@@ -1,6 +1,6 @@
 # One target a directory. holdfast_module(name DEPS...) makes the static library `hf_<name>` of all *.cpp beside the
 # CMakeLists.txt and in its SUBDIRS, and of all *_test.cpp one GoogleTest program `<name>_test`, so that no
-# test file can be left unbuilt.
+# test file can be left unbuilt. PRECOMPILE: headers of its own that nearly all its sources include, worth while where many mutations do too.
 add_compile_options(-Wall -Wextra -Wno-missing-field-initializers -fno-omit-frame-pointer)
 
 find_program(HOLDFAST_CCACHE ccache)
@@ -48,7 +48,7 @@ function(holdfast_command_lines)
 endfunction()
 
 function(holdfast_module name)
-  cmake_parse_arguments(arg "" "" "DEPS;TEST_DEPS;SUBDIRS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "DEPS;TEST_DEPS;SUBDIRS;PRECOMPILE" ${ARGN})
   set(patterns *.cpp)
   foreach(directory IN LISTS arg_SUBDIRS)
     list(APPEND patterns ${directory}/*.cpp)
@@ -61,7 +61,11 @@ function(holdfast_module name)
     add_library(hf_${name} STATIC ${sources})
     target_include_directories(hf_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
     target_link_libraries(hf_${name} PUBLIC ${arg_DEPS})
-    holdfast_precompiled(hf_${name} hf_base)
+    set(maker hf_base)
+    if(arg_PRECOMPILE)
+      set(maker hf_${name})
+    endif()
+    holdfast_precompiled(hf_${name} ${maker} ${arg_PRECOMPILE})
   else()
     add_library(hf_${name} INTERFACE)
     target_include_directories(hf_${name} INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)

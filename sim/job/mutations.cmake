@@ -1,19 +1,30 @@
 # Each of these bugs must be found by a checker within the seeds given: the simulator, the named sources built with the bug, must
 # report a failed seed. (An object file given to the linker takes the place of the one in the library.) At level node with one holder,
 # unless ARGS say otherwise.
+function(holdfast_sim_mutated out mutation)
+  list(GET ARGN 0 first)
+  cmake_path(GET first STEM stem)
+  string(TOLOWER sim_job_mutated_${stem}_${mutation} program)
+  set(${out} ${program} PARENT_SCOPE)
+  if(TARGET ${program})  # under another protocol
+    return()
+  endif()
+  add_library(hf_${program} OBJECT ${ARGN})
+  target_compile_definitions(hf_${program} PRIVATE HOLDFAST_MUTATE_${mutation})
+  target_compile_options(hf_${program} PRIVATE -Wno-unused-parameter -Wno-unused-variable)
+  target_include_directories(hf_${program} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(hf_${program} PRIVATE fmt::fmt)
+  holdfast_precompiled(hf_${program} hf_sim_job)
+  set_target_properties(hf_${program} PROPERTIES PCH_WARN_INVALID OFF)  # a mutation of a header is compiled from the text
+  add_executable(${program} $<TARGET_OBJECTS:sim_command> $<TARGET_OBJECTS:hf_${program}>)
+  target_link_libraries(${program} PRIVATE hf_sim hf_sim_job)
+endfunction()
+
 function(holdfast_sim_mutations seeds)
   cmake_parse_arguments(arg "" "PREFIX" "SOURCES;MUTATIONS;ARGS" ${ARGN})
   foreach(mutation IN LISTS arg_MUTATIONS)
     string(TOLOWER ${arg_PREFIX}${mutation} name)
-    set(program sim_job_mutated_${name})
-    add_library(hf_${program} OBJECT ${arg_SOURCES})
-    target_compile_definitions(hf_${program} PRIVATE HOLDFAST_MUTATE_${mutation})
-    target_compile_options(hf_${program} PRIVATE -Wno-unused-parameter -Wno-unused-variable)
-    target_include_directories(hf_${program} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/src)
-    target_link_libraries(hf_${program} PRIVATE fmt::fmt)
-    holdfast_precompiled(hf_${program} hf_base)
-    add_executable(${program} $<TARGET_OBJECTS:sim_command> $<TARGET_OBJECTS:hf_${program}>)
-    target_link_libraries(${program} PRIVATE hf_sim hf_sim_job)
+    holdfast_sim_mutated(program ${mutation} ${arg_SOURCES})
     add_test(NAME sim.job.mutation.${name} COMMAND ${program} job --seeds ${seeds} --failures 1
              --log-level node --event-loggers 0 --event-copies 1 ${arg_ARGS})
     set_tests_properties(sim.job.mutation.${name} PROPERTIES LABELS "sim;mutation" TIMEOUT 120

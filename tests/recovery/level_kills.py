@@ -2,18 +2,21 @@
 Programs whose output does not depend on chance must print what the undisturbed run prints; those that are steered by the order of
 messages check themselves.
 
-    level_kills.py --build build [--cases 162] [--seed S] [--only I] [--minutes M] [--timeout 60] [--programs orders,...] [--log FILE]
+    level_kills.py --build build [--cases 162] [--seed S] [--only I] [--minutes M] [--at-once N] [--timeout 60]
+                   [--programs orders,...] [--log FILE]
 
 162 cases are all stories at all levels once. The seed is fresh and printed; with --seed the same cases are drawn again, with --only
-I case I alone. Exit code 1 when a case failed; the command that repeats it is printed.
+I case I alone. Jobs wait for much of their time: with three at once two cores do some 2000 cases in an hour. Exit code 1 when a case failed; the command that repeats it is printed.
 """
 
 import argparse
 import collections
+import concurrent.futures
 import os
 import random
 import secrets
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -46,6 +49,10 @@ class Suite:
         if options.programs:
             self.names = sorted(set(options.programs.split(",")))
         self.references, self.failures = {}, []
+        self.referring = collections.defaultdict(threading.Lock)  # kind of undisturbed run -> who makes it
+        self.telling = threading.RLock()  # counts, numbers and lines
+        self.numbers = iter(range(options.cases) if options.only is None else [options.only])
+        self.started, self.told = time.monotonic(), 0.0
         self.counts = collections.defaultdict(collections.Counter)  # way -> what -> how many
 
     def words(self, case, times):
@@ -72,10 +79,11 @@ class Suite:
         key = (case.program, case.ranks, case.nodes, way.protocol, way.level)
         if case.program in self.steered:  # only its time is of interest
             key = (case.program, case.ranks, case.nodes, self.waits_for_disk(way))
-        if key not in self.references:
-            kind = (case.program, case.ranks, case.nodes, self.waits_for_disk(way))
-            self.references[key] = self.lengths.undisturbed(kind, LONG_ENOUGH_S, lambda times: self.undisturbed(case, times))
-        return self.references[key]
+        kind = (case.program, case.ranks, case.nodes, self.waits_for_disk(way))
+        with self.referring[kind]:
+            if key not in self.references:
+                self.references[key] = self.lengths.undisturbed(kind, LONG_ENOUGH_S, lambda times: self.undisturbed(case, times))
+            return self.references[key]
 
     def undisturbed(self, case, times):
         outcome = self.run(case, times)
@@ -91,19 +99,21 @@ class Suite:
         case = draw(number, choose, self.names)
         times, reference, problem = self.reference(case)
         if problem:
-            return self.failed(case, reference, "undisturbed run: " + problem)
+            with self.telling:
+                return self.failed(case, reference, "undisturbed run: " + problem)
         inject = injections(case, max(0.05, reference.seconds - STARTUP_S), choose)
         outcome = self.run(case, times, inject, reference.seconds)
-        count = self.counts[case.way]
-        count["cases"] += 1
-        count["asked"] += sum(words.startswith("kill:") and "point=" not in words for words in inject)
-        count["kills"] += outcome.kills
-        count["lost"] += outcome.stderr.count(" is lost: ")
-        count["rolled back"] += len(outcome.report.get("rolled_back", []))
         problem = self.wrong(case, outcome, reference.stdout)
-        if problem:
-            count["failed"] += 1
-            self.failed(case, outcome, problem)
+        with self.telling:
+            count = self.counts[case.way]
+            count["cases"] += 1
+            count["asked"] += sum(words.startswith("kill:") and "point=" not in words for words in inject)
+            count["kills"] += outcome.kills
+            count["lost"] += outcome.stderr.count(" is lost: ")
+            count["rolled back"] += len(outcome.report.get("rolled_back", []))
+            count["failed"] += bool(problem)
+            if problem:
+                self.failed(case, outcome, problem)
 
     def failed(self, case, outcome, problem):
         way = case.way
@@ -132,20 +142,28 @@ class Suite:
         self.say(f"seed {self.options.seed}, {seconds:.0f} s: {said(total)}")
         return total
 
+    def next_case(self):
+        """The number of the next case to be run, or None: the end."""
+        with self.telling:
+            seconds = time.monotonic() - self.started
+            if seconds - self.told > 60:
+                self.told = seconds
+                self.say(f"  {sum(count['cases'] for count in self.counts.values())} cases, {len(self.failures)} failed, {seconds:.0f} s")
+            if len(self.failures) >= self.options.failures_max or self.options.minutes and seconds > 60 * self.options.minutes:
+                return None
+            return next(self.numbers, None)
+
+    def work(self):
+        while (number := self.next_case()) is not None:
+            self.run_case(number)
+
     def go(self):
         self.say(f"levels: seed {self.options.seed}, {self.options.cases} cases, commit {jobs.commit(ROOT)}, "
                  f"programs {', '.join(self.names)}")
-        started = last = time.monotonic()
-        for number in range(self.options.cases) if self.options.only is None else [self.options.only]:
-            self.run_case(number)
-            now = time.monotonic()
-            if now - last > 60:
-                last = now
-                self.say(f"  case {number}, {len(self.failures)} failed, {now - started:.0f} s")
-            if len(self.failures) >= self.options.failures_max or self.options.minutes and now - started > 60 * self.options.minutes:
-                self.say(f"  stopped after case {number}")
-                break
-        total = self.summary(time.monotonic() - started)
+        with concurrent.futures.ThreadPoolExecutor(self.options.at_once) as pool:
+            for worker in [pool.submit(self.work) for _ in range(self.options.at_once)]:
+                worker.result()
+        total = self.summary(time.monotonic() - self.started)
         # Kills that come too late test nothing: most must have met a running rank.
         if total["asked"] >= 20 and total["kills"] < 0.5 * total["asked"]:
             self.say("FAILED: too few kills were carried out for this to be a test")
@@ -167,6 +185,7 @@ def main():
     parser.add_argument("--only", type=int, default=None)
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one job, or 20 times what it takes undisturbed")
     parser.add_argument("--minutes", type=float, default=0.0, help="stop after so long (0: never)")
+    parser.add_argument("--at-once", type=int, default=1, help="cases at the same time")
     parser.add_argument("--failures-max", type=int, default=5, help="stop after so many failed cases")
     parser.add_argument("--log", default=None)
     options = parser.parse_args()
