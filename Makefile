@@ -46,13 +46,16 @@ soak: build
 	@for n in 1 2 3 4; do $(PYTHON) tests/mpi4py/suite.py $(BUILD) $$n --all || exit 1; done
 	@if [ -n "$(MPICH_TESTS)" ]; then $(PYTHON) tests/mpich/suite.py $(MPICH_TESTS) --build $(BUILD) && \
 	  $(PYTHON) tests/mpich/suite.py $(MPICH_TESTS) --build $(BUILD) --kills 1; fi
+	@for program in small neighbors groups; do for nodes in 1 3; do \
+	  $(PYTHON) tests/recovery/every_call.py --build $(BUILD) --nodes $$nodes --program $(BUILD)/bin/recovery_$$program || exit 1; \
+	done; done
 	@$(PYTHON) tests/recovery/random_kills.py --build $(BUILD) --cases 5000 --log docs/soak.log $(SOAK_ARGS)
 	@for more in "" "--log-level disk" "--log-level node+disk" "--event-loggers 3" "--event-loggers 3 --event-copies 2"; do \
 	  for protocol in pessimist optimist; do \
 	    $(PYTHON) tests/recovery/random_kills.py --build $(BUILD) --cases 200 --lose-nodes --protocol $$protocol $$more || exit 1; \
 	  done; \
 	done
-	@$(PYTHON) tests/recovery/level_kills.py --build $(BUILD) --cases 2880 --log docs/soak.log
+	@$(PYTHON) tests/recovery/level_kills.py --build $(BUILD) --cases 2880 --at-once 3 --log docs/soak.log
 	@$(PYTHON) tests/recovery/soak_no_alarm.py --build $(BUILD) --seconds 600 --log docs/soak.log
 
 install: build

@@ -1,11 +1,14 @@
 """A kill at every MPI call: for each rank R of a small program and N = 1, 2, ... the job is run with kill:rank=R,call=N, until
 the report says that no kill happened because the rank makes fewer calls. Every run must print the undisturbed bytes.
 
-    every_call.py --build build --program PROGRAM [--ranks 3] [--nodes 1] [--rank R --call N]
+    every_call.py --build build --program PROGRAM [--ranks 3] [--nodes 1] [--every K] [--rank R --call N]
+
+--every K: at each K-th call, from one of the first K that is drawn anew each time.
 """
 
 import argparse
 import os
+import random
 import sys
 import time
 from pathlib import Path
@@ -46,10 +49,12 @@ class Walk:
         return outcome.kills > 0
 
     def walk(self, rank):
-        call = 1
+        """How many calls it was killed at."""
+        call, kills = random.randint(1, self.options.every), 0
         while call <= CALLS_MAX and self.failures < 10 and self.kill(rank, call):
-            call += 1
-        return call - 1
+            call += self.options.every
+            kills += 1
+        return kills
 
 
 def main():
@@ -59,6 +64,7 @@ def main():
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--rank", type=int, default=None)
     parser.add_argument("--call", type=int, default=None)
+    parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--calls-min", type=int, default=5, help="fewer calls of a rank than this: something is wrong")
     parser.add_argument("--timeout", type=float, default=30.0)
     parser.add_argument("--program", nargs=argparse.REMAINDER, required=True)
@@ -71,8 +77,8 @@ def main():
     started = time.monotonic()
     for rank in range(options.ranks) if options.rank is None else [options.rank]:
         calls = walk.walk(rank)
-        print(f"rank {rank}: killed at each of its {calls} MPI calls, {time.monotonic() - started:.0f} s", flush=True)
-        if calls < options.calls_min:
+        print(f"rank {rank}: killed at {calls} of its MPI calls, {time.monotonic() - started:.0f} s", flush=True)
+        if calls * options.every < options.calls_min:
             print(f"FAILED: only {calls} calls: is fault injection at work?")
             walk.failures += 1
     print(f"{walk.runs} runs, {walk.failures} failed")

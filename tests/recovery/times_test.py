@@ -32,13 +32,13 @@ class Times(unittest.TestCase):
 
     @best_of_three
     def test_recovery_does_not_wait_for_peers_that_compute(self):
-        """Peers compute for 10 s outside MPI: a rank killed meanwhile has caught up within 0.1 s, every time."""
+        """Peers compute for 5 s outside MPI: a rank killed meanwhile has caught up within 0.1 s, every time."""
         for nodes in (1, 3):
-            hurt = self.both("compute", 10, [f"kill:rank=0,at={at}s" for at in (3, 5, 7)], nodes=nodes, calm_number=0.1)
+            hurt = self.both("compute", 5, [f"kill:rank=0,at={at}s" for at in (1, 2.2, 3.4)], nodes=nodes, calm_number=0.1)
             times = self.times(hurt, "caught_up_after_s")
             self.assertNotIn(None, times, f"not caught up before the next kill\n{hurt.shell_line()}\n{hurt.stderr}")
             self.assertLess(max(times), 0.1, hurt.shell_line())
-            self.assertLess(hurt.report["duration_s"], 11.5, hurt.shell_line())
+            self.assertLess(hurt.report["duration_s"], 6.5, hurt.shell_line())
 
     def test_killed_after_finalize(self):
         """Ranks that have called MPI_Finalize and not yet exited are recovered, one alone and all at once."""
