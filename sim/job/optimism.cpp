@@ -26,17 +26,19 @@ void Process::look_at_board(bool second) {
   if (!cut && !told) return;
   if (told) spend(&Costs::acknowledged_ns);
   if (!optimist_.look()) return stop();
+  if (cut) drop_orphans();
+  release_effects();
+}
+
+void Process::drop_orphans() {
   std::vector<Peer*> peers;
-  for (auto& [rank, p] : peers_) {
-    if (cut) peers.push_back(&p);
-  }
+  for (auto& [rank, p] : peers_) peers.push_back(&p);
   std::ranges::sort(peers, {}, &Peer::rank);
   for (Peer* p : peers) drop_orphans(*p);
   for (Peer* p : peers) {
     take_early(*p);
     if (!dead_) feed(*p);
   }
-  release_effects();
 }
 
 // An orphan goes no further.

@@ -347,6 +347,7 @@ class Process {
   bool know(const Frame& frame, const Peer& from) const;
   void take_dependencies(Peer& from, const Frame& frame);
   void take_early(Peer& from);
+  void drop_orphans();
   void drop_orphans(Peer& from);
   void take_again(Peer& from);
   void drop(Peer& from, ContextPeer& arrivals, Message& message);

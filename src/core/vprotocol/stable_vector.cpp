@@ -1,39 +1,42 @@
 #include "core/vprotocol/stable_vector.hpp"
 
-#include <algorithm>
+#include <iterator>
 #include <tuple>
 
 namespace hf::core::vprotocol {
 
 bool StableVector::raise(const Dependency& known) {
-  auto [at, is_new] = entries_.try_emplace(known.rank);
-  Entry& entry = at->second;
-  if (!is_new && std::tuple(known.term, known.position) <= std::tuple(entry.term, entry.position)) return false;
-  entry = {known.term, known.position, ++stamp_};
+  auto [at, is_new] = last_.try_emplace(known.rank);
+  if (is_new) {
+    at->second = changes_.insert(changes_.end(), Change{known});
+  } else {
+    const Dependency& last = at->second->to;
+    if (std::tuple(known.term, known.position) <= std::tuple(last.term, last.position)) return false;
+    changes_.splice(changes_.end(), changes_, at->second);
+  }
+  *at->second = {known, ++stamp_};
   return true;
 }
 
 bool StableVector::covers(const Dependency& event) const {
-  auto at = entries_.find(event.rank);
-  if (at == entries_.end()) return false;
+  auto at = last_.find(event.rank);
+  if (at == last_.end()) return false;
+  const Dependency& known = at->second->to;
 #ifdef HOLDFAST_MUTATE_STABLE_OF_ANOTHER_TERM
-  return at->second.position >= event.position;
+  return known.position >= event.position;
 #elif defined(HOLDFAST_MUTATE_STABLE_ANYWHERE)
-  return at->second.term == event.term;
+  return known.term == event.term;
 #else
-  return at->second.term == event.term && at->second.position >= event.position;
+  return known.term == event.term && known.position >= event.position;
 #endif
 }
 
 void StableVector::take_changes(std::uint64_t& stamp, std::vector<Dependency>& out) const {
   out.clear();
   if (!changed_since(stamp)) return;
-  std::vector<std::pair<std::uint64_t, Dependency>> changed;
-  for (const auto& [rank, entry] : entries_) {
-    if (entry.stamp > stamp) changed.push_back({entry.stamp, {rank, entry.term, entry.position}});
-  }
-  std::ranges::sort(changed, {}, [](const auto& one) { return one.first; });
-  for (const auto& [when, entry] : changed) out.push_back(entry);
+  auto first = changes_.end();
+  while (first != changes_.begin() && std::prev(first)->stamp > stamp) --first;
+  for (; first != changes_.end(); ++first) out.push_back(first->to);
   stamp = stamp_;
 }
 

@@ -2,6 +2,7 @@
 // Agents tell each other what has changed; ranks look at it. Pure.
 #pragma once
 #include <cstdint>
+#include <list>
 #include <unordered_map>
 #include <vector>
 
@@ -11,6 +12,10 @@ namespace hf::core::vprotocol {
 
 class StableVector {
  public:
+  StableVector() = default;
+  StableVector(StableVector&&) = default;  // not copied: last_ points into changes_
+  StableVector& operator=(StableVector&&) = default;
+
   // All events of that rank up to there, under that term. A newer term takes an older one's place. True: it changed.
   bool raise(const Dependency& known);
   // An entry of another term says nothing.
@@ -21,11 +26,12 @@ class StableVector {
   bool changed_since(std::uint64_t stamp) const { return stamp_ > stamp; }
 
  private:
-  struct Entry {
-    Term term{};
-    std::uint64_t position = 0, stamp = 0;
+  struct Change {
+    Dependency to;
+    std::uint64_t stamp = 0;
   };
-  std::unordered_map<Rank, Entry> entries_;
+  std::list<Change> changes_;  // the last of each rank, oldest first
+  std::unordered_map<Rank, std::list<Change>::iterator> last_;
   std::uint64_t stamp_ = 0;
 };
 
