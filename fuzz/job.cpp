@@ -88,6 +88,7 @@ void take(Bytes input) {
     for (std::int32_t rank : report->sought) HF_CHECK(rank >= 0 && rank < ranks);
   } else if (daemon::Adoption adoption; decode(input, ranks, agents, adoption)) {
     HF_CHECK(std::ssize(adoption.ranks) == adoption.head.rank_count && std::ssize(adoption.ranks) <= ranks);
+    for (const daemon::AdoptedRank& rank : adoption.ranks) HF_CHECK(told_of(rank).present.size() <= rank.present.size());
     for (const daemon::AgentAddress& place : adoption.places) HF_CHECK(place.node >= 0 && place.node < agents);
   }
 }

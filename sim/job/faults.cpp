@@ -162,12 +162,12 @@ bool World::is_close() const {
   return std::ranges::any_of(nodes_, unheard_of) || !head_.settled();
 }
 
-// Files survive the loss of any number of nodes; copies that of one at once with all copies but one.
+// Files survive the loss of any number of nodes; copies that of as many as there are, of which one hosts the ranks, also while others are
+// still being made for what was lost before.
 void World::count_loss(bool close) {
   losses_ = close ? losses_ + 1 : 1;
   const bool files = options_.on_disk() && !damaged_;
-  const bool at_once = losses_ <= options_.event_copies && head_.settled();
-  excused_ |= !files && losses_ > 1 && !at_once;
+  excused_ |= !files && losses_ > options_.event_copies;
 }
 
 void World::lose_node(NodeId number) {

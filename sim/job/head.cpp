@@ -31,6 +31,11 @@ void Head::tell(NodeId number, Action action) {
   world_.at_node(node, world_.latency_in_order(node.control_last()), std::move(action));
 }
 
+template <class Action>
+void Head::hear(Node& from, Action action) {
+  world_.events().in(world_.latency_in_order(from.said_last()), std::move(action));
+}
+
 Rank Head::any_rank_of(NodeId node) const {
   const std::vector<Rank> ranks = ranks_at(node);
   return ranks.empty() ? Rank(0) : ranks.front();
@@ -38,8 +43,7 @@ Rank Head::any_rank_of(NodeId node) const {
 
 bool Head::is_unsettled(NodeId node) const {
   const Agent& a = agents_[static_cast<std::size_t>(node.value)];
-  const bool held = std::ranges::all_of(a.copies, [](const Copy& copy) { return copy.holder.value < 0 || copy.held; });
-  return world_.options().on_nodes() && !held && !ranks_at(node).empty();
+  return world_.options().on_nodes() && !a.held.all_held() && !ranks_at(node).empty();
 }
 
 bool Head::settled() const {
@@ -91,7 +95,7 @@ void Head::gather(Rank rank) {
 }
 
 void Head::report(Node& from, Rank rank, const BoardEntry& entry) {
-  world_.events().in(world_.latency(false), [this, node = from.id(), rank, entry] {
+  hear(from, [this, node = from.id(), rank, entry] {
     Hosting& h = hosting(rank);
     const bool stale = entry.incarnation < h.incarnation || (entry.incarnation == h.incarnation && entry.state <= h.state);
     if (lost(node) || h.node != node || (stale && !h.moving)) return;
@@ -109,7 +113,7 @@ void Head::report(Node& from, Rank rank, const BoardEntry& entry) {
 
 NodeId Head::holder_of(NodeId node, std::uint64_t choice) const {
   const Agent& a = agents_[static_cast<std::size_t>(node.value)];
-  return a.copies.empty() ? NodeId(-1) : a.copies[choice % a.copies.size()].holder;
+  return NodeId(a.held.copies.empty() ? -1 : a.held.copies[choice % a.held.copies.size()].holder);
 }
 
 NodeId Head::choose_holder(NodeId node, const std::set<int>& not_these) const {
@@ -123,101 +127,74 @@ NodeId Head::choose_holder(NodeId node, const std::set<int>& not_these) const {
   for (const Hosting& h : hosting_) {
     const Agent& host = agents_[static_cast<std::size_t>(h.node.value)];
     if (h.node == node || host.lost) continue;
-    for (const Copy& copy : host.copies) {
-      if (copy.holder.value >= 0) ++candidates[static_cast<std::size_t>(copy.holder.value)].held;
-    }
+    for (int holder : host.held.holders()) ++candidates[static_cast<std::size_t>(holder)].held;
   }
   const auto joined = world_.options().optimistic() ? core::event_logger::Joined::tree : core::event_logger::Joined::ring;
   return NodeId(core::event_logger::choose_holder(candidates, node.value, not_these, joined));
 }
 
-std::set<int> Head::holders_of(NodeId node) const {
-  std::set<int> out;
-  for (const Copy& copy : agents_[static_cast<std::size_t>(node.value)].copies) {
-    if (copy.holder.value >= 0) out.insert(copy.holder.value);
-  }
-  return out;
-}
-
 void Head::give_holders(NodeId node) {
-  Agent& a = agent(node);
-  a.copies.resize(world_.options().is_event_logger(node.value) ? 1 : static_cast<std::size_t>(world_.options().event_copies));
-  for (std::size_t copy = 0; copy < a.copies.size(); ++copy) {
-    if (a.copies[copy].holder.value < 0) give_holder(node, copy, NodeId(-1));
+  std::vector<Copy>& copies = agent(node).held.copies;
+  copies.resize(world_.options().is_event_logger(node.value) ? 1 : static_cast<std::size_t>(world_.options().event_copies));
+  for (std::size_t copy = 0; copy < copies.size(); ++copy) {
+    if (copies[copy].holder < 0) give_holder(node, copy, NodeId(-1));
   }
 }
 
 void Head::give_holder(NodeId node, std::size_t number, NodeId not_this) {
-  Agent& a = agent(node);
-  a.copies[number].holder = NodeId(-1);
-  std::set<int> not_these = holders_of(node);
+  core::event_logger::Holding& held = agent(node).held;
+  held.copies[number].holder = -1;
+  std::set<int> not_these = held.holders();
   if (not_this.value >= 0) not_these.insert(not_this.value);
-  a.generation = a.generation.next();
-  Copy& copy = a.copies[number];
-  copy = {choose_holder(node, not_these), a.generation, false};
-  tell(node, [&n = world_.node(node), number, holder = copy.holder, generation = copy.generation] {
+  held.generation = held.generation.next();
+  Copy& copy = held.copies[number];
+  copy = {choose_holder(node, not_these).value, held.generation, false};
+  tell(node, [&n = world_.node(node), number, holder = NodeId(copy.holder), generation = copy.generation] {
     n.set_holder(number, holder, generation);
   });
   if (!world_.options().on_nodes()) return;
-  const std::set<int> holders = holders_of(node);
   for (Rank rank : ranks_at(node)) {
-    Hosting& h = hosting(rank);
-    if (holders.empty()) h.whole_from = a.generation.next();
-    // From here on more is stable than those have who held before: what they have must not be taken for all.
-    if (copy.holder.value < 0) {
-      h.places.clear();
-      for (int holder : holders) h.places.emplace_back(holder);
-    } else if (std::ranges::find(h.places, copy.holder) == h.places.end()) {
-      h.places.push_back(copy.holder);
-    }
+    if (copy.holder < 0) hosting(rank).places.only(held.holders());
+    else hosting(rank).places.add(copy.holder);
   }
+  if (copy.holder < 0) settle_held(node);
+}
+
+void Head::on_held(Node& from, Generation generation) {
+  hear(from, [this, node = from.id(), generation] {
+    Agent& a = agent(node);
+    auto copy = std::ranges::find(a.held.copies, generation, &Copy::generation);
+    if (a.lost || copy == a.held.copies.end() || copy->holder < 0) return;
+    // Said before ranks were there that are being taken over, it is said again.
+    copy->held = std::ranges::none_of(ranks_at(node), [this](Rank rank) { return hosting(rank).moving; });
+    settle_held(node);
+  });
 }
 
 // Whoever had its ranks' determinants before need not keep them, once all who are to have them do.
-void Head::on_held(Node& from, Generation generation) {
-  world_.events().in(world_.latency(false), [this, node = from.id(), generation] {
-    Agent& a = agent(node);
-    auto copy = std::ranges::find(a.copies, generation, &Copy::generation);
-    if (a.lost || copy == a.copies.end() || copy->holder.value < 0) return;
-    const std::vector<Rank> ranks = ranks_at(node);
-    // Said before ranks were there that are being taken over, it is said again.
-    copy->held = std::ranges::none_of(ranks, [this](Rank rank) { return hosting(rank).moving; });
-    if (std::ranges::any_of(a.copies, [&](const Copy& c) { return &c != &*copy && c.holder.value >= 0 && !c.held; })) return;
-    const std::set<int> holders = holders_of(node);
-    for (Rank rank : ranks) {
-      Hosting& h = hosting(rank);
-      if (h.moving) continue;  // said before it was there
-      h.whole_from = {};
-      const std::vector<NodeId> before = std::exchange(h.places, {});
-      for (int holder : holders) h.places.emplace_back(holder);
-      for (NodeId place : before) {
-        if (holders.contains(place.value) || lost(place)) continue;
-        tell(place, [&n = world_.node(place), rank, term = h.term] { n.forget(rank, term); });
-      }
+void Head::settle_held(NodeId node) {
+  const core::event_logger::Holding& held = agent(node).held;
+  if (!held.all_held()) return;
+  for (Rank rank : ranks_at(node)) {
+    Hosting& h = hosting(rank);
+    if (h.moving) continue;  // said before it was there
+    for (int place : h.places.settle(node.value, held.holders())) {
+      if (lost(NodeId(place))) continue;
+      tell(NodeId(place), [&n = world_.node(NodeId(place)), rank, term = h.term] { n.forget(rank, term); });
     }
-  });
+    tell(node, [&n = world_.node(node), rank] { n.on_settled(rank); });
+  }
 }
 
 // It can be asked for nobody's determinants any more.
 void Head::lose_places(NodeId node) {
-  for (Hosting& h : hosting_) {
-    if (std::erase(h.places, node) > 0) h.whole_from = std::max(h.whole_from, whole_generation(agent(h.node)));
-  }
+  for (Hosting& h : hosting_) h.places.lose(node.value);
 }
 
-// The first in which a holder of this agent's ranks has all that is stable: of those that are left the earliest, else the next one's.
-Generation Head::whole_generation(const Agent& a) const {
-  Generation first = a.generation.next();
-  for (const Copy& copy : a.copies) {
-    if (copy.holder.value >= 0 && !lost(copy.holder)) first = std::min(first, copy.generation);
-  }
-  return first;
-}
-
-// The same should a holder be gone of whom the head has not heard that: any, where no copy from before may be left; else the newest alone.
-Generation Head::held_generation(const Agent& a) const {
-  const bool all_held = std::ranges::all_of(a.copies, [](const Copy& copy) { return copy.holder.value < 0 || copy.held; });
-  return all_held ? Generation{1} : a.generation;
+core::event_logger::Told Head::told(const Hosting& h) const {
+  if (!world_.options().on_nodes()) return {{}, h.term};
+  const int settled = h.places.settled_agent();
+  return h.places.told(settled < 0 ? nullptr : &agents_[static_cast<std::size_t>(settled)].held);
 }
 
 // ---- nodes
@@ -225,12 +202,11 @@ Generation Head::held_generation(const Agent& a) const {
 void Head::lose(NodeId node) {
   Agent& gone = agent(node);
   if (std::exchange(gone.lost, true)) return;
-  if (is_unsettled(node)) world_.on_taker_lost();
   lose_places(node);
   for (std::size_t i = 0; i < agents_.size(); ++i) {
     if (agents_[i].lost) continue;
-    for (std::size_t copy = 0; copy < agents_[i].copies.size(); ++copy) {
-      if (agents_[i].copies[copy].holder == node) give_holder(NodeId(static_cast<int>(i)), copy, node);
+    for (std::size_t copy = 0; copy < agents_[i].held.copies.size(); ++copy) {
+      if (agents_[i].held.copies[copy].holder == node.value) give_holder(NodeId(static_cast<int>(i)), copy, node);
     }
   }
   const std::vector<Rank> ranks = ranks_at(node);
@@ -267,7 +243,6 @@ void Head::move(const std::vector<Rank>& ranks, NodeId to) {
   Adoption adoption{.group = ++groups_};
   for (Rank rank : ranks) {
     Hosting& h = hosting(rank);
-    const Generation held_from = held_generation(agent(h.node));
     h.node = to;
     h.incarnation = Incarnation(h.incarnation.value + restarts_max + 2);
     h.state = RankState::absent;
@@ -276,30 +251,29 @@ void Head::move(const std::vector<Rank>& ranks, NodeId to) {
     h.group = adoption.group;
     h.moving = true;
     h.rolling = false;
-    adoption.ranks.push_back({rank, h.incarnation, h.term, h.whole_from, held_from});
-    if (h.whole_from != Generation{}) h.whole_from = Generation{1};
-    for (NodeId place : h.places) {
-      if (std::ranges::find(adoption.places, place) == adoption.places.end()) adoption.places.push_back(place);
+    if (world_.options().on_nodes()) h.places.move(h.term);
+    adoption.ranks.push_back({rank, h.incarnation, h.term, told(h)});
+    for (int place : h.places.all()) {
+      if (std::ranges::find(adoption.places, NodeId(place)) == adoption.places.end()) adoption.places.emplace_back(place);
     }
   }
   Agent& a = agent(to);
-  for (Copy& copy : a.copies) copy.held = false;
+  for (Copy& copy : a.held.copies) copy.held = false;
   if (world_.options().has_holders()) give_holders(to);
-  const std::set<int> holders = world_.options().on_nodes() ? holders_of(to) : std::set<int>();
-  for (Rank rank : ranks) {
-    Hosting& h = hosting(rank);
-    for (int holder : holders) {
-      if (std::ranges::find(h.places, NodeId(holder)) == h.places.end()) h.places.emplace_back(holder);
+  if (world_.options().on_nodes()) {
+    for (Rank rank : ranks) {
+      for (int holder : a.held.holders()) hosting(rank).places.add(holder);
     }
   }
   tell(to, [&n = world_.node(to), adoption] { n.adopt(adoption); });
 }
 
 void Head::on_adopted(Node& from, std::uint64_t group) {
-  world_.events().in(world_.latency(false), [this, node = from.id(), group] {
+  hear(from, [this, node = from.id(), group] {
     for (Hosting& h : hosting_) {
       if (h.group == group && h.node == node) h.moving = false;
     }
+    if (world_.options().on_nodes()) settle_held(node);
   });
 }
 
@@ -316,7 +290,7 @@ void Head::tell_cut(Rank rank, Term term, std::uint64_t position) {
 }
 
 void Head::on_proposed(Node& from, const Adoption& adoption, std::vector<std::uint64_t> positions) {
-  world_.events().in(world_.latency(false), [this, node = from.id(), adoption, positions = std::move(positions)] {
+  hear(from, [this, node = from.id(), adoption, positions = std::move(positions)] {
     if (lost(node)) return;
     for (std::size_t i = 0; i < positions.size(); ++i) tell_cut(adoption.ranks[i].rank, adoption.ranks[i].term, positions[i]);
     tell(node, [&n = world_.node(node), group = adoption.group] { n.begin(group); });
@@ -324,7 +298,7 @@ void Head::on_proposed(Node& from, const Adoption& adoption, std::vector<std::ui
 }
 
 void Head::on_orphan(Node& from, Rank rank, Incarnation incarnation, Term term, std::uint64_t cut) {
-  world_.events().in(world_.latency(false), [this, node = from.id(), rank, incarnation, term, cut] {
+  hear(from, [this, node = from.id(), rank, incarnation, term, cut] {
     Hosting& h = hosting(rank);
     if (lost(node) || h.node != node || h.term != term) return;
     if (h.state == RankState::finished) --finished_;
@@ -343,7 +317,7 @@ void Head::on_orphan(Node& from, Rank rank, Incarnation incarnation, Term term, 
 }
 
 void Head::on_adopt_failed(Node& from) {
-  world_.events().in(world_.latency(false), [this, node = from.id()] {
+  hear(from, [this, node = from.id()] {
     if (!lost(node)) world_.end_by_rule("determinants were lost with several nodes");
   });
 }

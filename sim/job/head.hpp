@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/event_logger/places.hpp"
 #include "sim/job/board.hpp"
 
 namespace hf::sim::job {
@@ -16,8 +17,7 @@ struct AdoptedRank {
   Rank rank{};
   Incarnation incarnation{};
   Term term{};
-  Generation whole_from{};  // 0: all places are there
-  Generation held_from{};   // the same, should a place be gone of which the head has not heard that
+  core::event_logger::Told told;
 };
 
 struct Adoption {
@@ -52,15 +52,10 @@ class Head {
   NodeId host_of(Rank rank) const { return hosting_[static_cast<std::size_t>(rank.value)].node; }
 
  private:
-  struct Copy {
-    NodeId holder{-1};
-    Generation generation{};
-    bool held = false;
-  };
+  using Copy = core::event_logger::Holding::Copy;
   struct Agent {
     bool lost = false;
-    Generation generation{};
-    std::vector<Copy> copies;
+    core::event_logger::Holding held;  // by whom
   };
   struct Hosting {
     NodeId node{};
@@ -68,26 +63,26 @@ class Head {
     RankState state = RankState::running;
     Incarnation log_base{};
     Term term{};
-    std::vector<NodeId> places;  // of its determinants
-    Generation whole_from{};  // as of src/daemon/head.hpp
+    core::event_logger::Places places;  // of its determinants
     bool moving = false;
     bool rolling = false;  // back: told to, and not started yet
     std::uint64_t group = 0;
   };
   std::vector<Rank> ranks_at(NodeId node) const;
   NodeId choose_holder(NodeId node, const std::set<int>& not_these) const;
-  std::set<int> holders_of(NodeId node) const;
   void give_holders(NodeId node);
   void give_holder(NodeId node, std::size_t copy, NodeId not_this);
   void lose_places(NodeId node);
-  Generation whole_generation(const Agent& agent) const;
-  Generation held_generation(const Agent& agent) const;
+  void settle_held(NodeId node);
+  core::event_logger::Told told(const Hosting& hosting) const;
   void move(const std::vector<Rank>& ranks, NodeId to);
   void broadcast(Rank rank);
   void tell_cut(Rank rank, Term term, std::uint64_t position);
   void gather(Rank rank);
   template <class Action>
   void tell(NodeId node, Action action);
+  template <class Action>
+  void hear(Node& from, Action action);
   Agent& agent(NodeId node) { return agents_[static_cast<std::size_t>(node.value)]; }
   Hosting& hosting(Rank rank) { return hosting_[static_cast<std::size_t>(rank.value)]; }
 

@@ -41,11 +41,11 @@ void Node::determined(Rank rank) {
 }
 
 void Node::add_rank(Rank rank, Term term, const Extent& promised) {
-  const bool both = files_ && world_.options().on_nodes();
+  const bool both = (files_ && world_.options().on_nodes()) || copies_.size() > 1;
 #ifdef HOLDFAST_MUTATE_FOUND_ONCE_IS_STABLE
   const Extent told = promised;
 #else
-  const Extent told = both ? Extent{} : promised;  // one of both levels may be without it
+  const Extent told = both ? Extent{} : promised;  // one of them may be without it
 #endif
   if (world_.head().host_of(rank) == self_) world_.checker().on_wanted(rank, wanted());
   if (!both) world_.checker().on_stored(rank, stored_and_found, term, promised.end, events(rank, 0, promised.end), promised.last_failed);
@@ -54,6 +54,13 @@ void Node::add_rank(Rank rank, Term term, const Extent& promised) {
     sent_.on_published(rank, written(rank));
   }
   if (files_) files_->add_rank(rank, term, promised, told);
+}
+
+void Node::on_settled(Rank rank) {
+  sent_.on_settled(rank);
+  tell(rank);
+  look_again(rank);
+  pump();
 }
 
 void Node::look(Rank rank) {

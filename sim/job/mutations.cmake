@@ -51,7 +51,6 @@ holdfast_sim_mutations(500 SOURCES ${core}/event_logger/store.cpp MUTATIONS ACCE
 holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/store.cpp MUTATIONS FORGET_FENCE ${nodes} pause --workload traffic)
 holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/store.cpp MUTATIONS FORGET_PROMISED ${nodes} related-nodes --workload traffic)
 holdfast_sim_mutations(500 SOURCES ${core}/event_logger/sender.cpp MUTATIONS STABLE_WHEN_SENT)
-holdfast_sim_mutations(1000 SOURCES ${core}/event_logger/found.cpp MUTATIONS OLDER_SUFFICES ${nodes} related-nodes --workload traffic --first-seed 8500)
 holdfast_sim_mutations(2000 SOURCES ${here}/keeper.cpp MUTATIONS COUNT_OLD_VISITS ARGS --kinds node,holder-connection)
 # In files; at several nodes; at both.
 set(disk ARGS --log-level disk --workload traffic --kinds)
@@ -60,6 +59,12 @@ holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/file_writer.cpp MUTATIO
 holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/event_file.cpp MUTATIONS NO_CHECKSUM ${disk} disk-damage,node --steps 30)
 holdfast_sim_mutations(5000 SOURCES ${here}/event_files.cpp MUTATIONS READ_BEFORE_FENCE
                        ${disk} related-nodes,pause --ranks 6 --nodes 5 --spares 2 --faults 6)
+# Hostings that are lost before they are settled.
+set(copies ARGS --event-copies 2 --ranks 6 --nodes 6 --spares 2 --workload traffic --faults 4 --kinds)
+holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/copies.cpp MUTATIONS SETTLED_AT_ONCE ${copies} related-nodes,node)
+holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/found.cpp MUTATIONS UNSETTLED_PROMISES
+                       ARGS --event-copies 3 --ranks 6 --nodes 6 --spares 2 --workload traffic --faults 4 --kinds related-nodes)
+holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/places.cpp MUTATIONS FORGET_SETTLED ${copies} related-nodes,node)
 holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/copies.cpp MUTATIONS ONE_COPY_SUFFICES
                        ARGS --event-copies 2 --nodes 4 --workload traffic --kinds node)
 holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/sender.cpp MUTATIONS STABLE_IN_ONE_PLACE
@@ -114,6 +119,6 @@ holdfast_sim_optimist(20000 SOURCES ${here}/optimism.cpp MUTATIONS KEEP_NUMBERED
 holdfast_sim_optimist(20000 SOURCES ${here}/sent_again.cpp MUTATIONS TAKEN_BACK_STAYS ${traffic})
 # A message of before its sender was rolled back is found to be an orphan when the next incarnation has sent it again already.
 set(many_nodes ARGS --log-level disk --ranks 40 --nodes 20 --spares 3 --steps 6 --faults 12 --first-seed)
-holdfast_sim_optimist(20 SOURCES ${here}/optimism.cpp MUTATIONS REFUSE_THE_NEWEST ${many_nodes} 1337)
-holdfast_sim_optimist(20 SOURCES ${here}/optimism.cpp MUTATIONS NOT_TAKEN_AGAIN ${many_nodes} 20565
+holdfast_sim_optimist(20 SOURCES ${here}/optimism.cpp MUTATIONS REFUSE_THE_NEWEST ${many_nodes} 394)
+holdfast_sim_optimist(20 SOURCES ${here}/optimism.cpp MUTATIONS NOT_TAKEN_AGAIN ${many_nodes} 1192
                       --workload traffic --kinds node,rollback,kill)

@@ -66,12 +66,14 @@ class Node {
   bool is_held_by(NodeId other) const;
   NodeId any_holder(std::uint64_t choice) const;  // -1: it has none
   std::int64_t& control_last() { return control_last_; }  // arrival of what the head sent last
+  std::int64_t& said_last() { return said_last_; }        // and at the head
 
   // ---- keeper.cpp
   void set_holder(std::size_t copy, NodeId holder, Generation generation);
   void on_holder_closed(NodeId holder);
   void lose_holder_connection(std::uint64_t choice);
   void forget(Rank rank, Term below) { store_.forget(rank, below); }
+  void on_settled(Rank rank);
   EventFiles* files() { return files_.get(); }
   Extent written(Rank rank) const { return written(hosts_.at(rank)); }
   std::vector<std::byte> events(Rank rank, std::uint64_t begin, std::uint64_t end) const {
@@ -166,7 +168,7 @@ class Node {
   std::map<Rank, Host> hosts_;
   std::unordered_map<Rank, BoardEntry> own_board_;  // of its ranks, before the head says it
   std::uint64_t heard_ = 0;                         // of what the head tells everybody
-  std::int64_t control_last_ = 0;
+  std::int64_t control_last_ = 0, said_last_ = 0;
   Copies sent_;
   std::vector<Copy> copies_;  // by number
   std::unique_ptr<EventFiles> files_;

@@ -59,7 +59,8 @@ void Node::ask(NodeId number, const std::vector<AdoptedRank>& ranks) {
 
 void Node::keep_found(Rank rank, Found found) {
   if (world_.options().optimistic()) core::event_logger::keep(found, cuts_.of(rank).kept(found.term));
-  core::event_logger::take(fetch_->found[rank], std::move(found));
+  const auto adopted = std::ranges::find(fetch_->adoption.ranks, rank, &AdoptedRank::rank);
+  core::event_logger::take(fetch_->found[rank], std::move(found), adopted->told.next);
 }
 
 void Node::on_content(NodeId place, Rank rank, Found found) {
@@ -106,9 +107,12 @@ void Node::conclude_fetch() {
   for (AdoptedRank& rank : fetch_->adoption.ranks) {
     Found& best = fetch_->found[rank.rank];
     // One level may have promised what the other had not: nobody was told.
-    if (files && best.whole) best.promised = std::min<std::uint64_t>(best.promised, best.bytes.size());
-    if (files) rank.whole_from = {};
-    else if (fetch_->place_lost) rank.whole_from = std::max(rank.whole_from, rank.held_from);
+    if (files && best.whole) {
+      best.promised = std::min<std::uint64_t>(best.promised, best.bytes.size());
+      best.begun = 0;
+    }
+    if (files) rank.told.place_lost = false;
+    else rank.told.place_lost |= fetch_->place_lost;
   }
   adopt_all();
 }
@@ -117,7 +121,7 @@ void Node::adopt_all() {
   auto fetch = std::move(fetch_);
   for (const AdoptedRank& adopted : fetch->adoption.ranks) {
     Found& found = fetch->found[adopted.rank];
-    if (!core::event_logger::suffices(found, adopted.term, adopted.whole_from)) return world_.head().on_adopt_failed(*this);
+    if (!core::event_logger::suffices(found, adopted.told)) return world_.head().on_adopt_failed(*this);
     found.bytes.resize(core::vprotocol::whole_events(found.bytes));
   }
   if (world_.options().optimistic()) {

@@ -171,11 +171,6 @@ void World::on_sent_otherwise(Process& receiver, Rank from, Context context, con
   outcome_.ended = "a rank does not send what it sent before";
 }
 
-// What it has taken over need not be at all its holders yet, and the copies of before do not count as all (docs/event-loggers.md, Limits).
-void World::on_taker_lost() {
-  if (losses_ > 1 && (!options_.on_disk() || damaged_)) excused_ = true;
-}
-
 // The head ends the job.
 void World::on_disk_failed(Node& node) {
   excused_ = true;

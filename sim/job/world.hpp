@@ -95,7 +95,6 @@ class World {
   void on_diverged(Process& process, const char* what);
   void on_node_gone(NodeId node);
   void on_disk_failed(Node& node);
-  void on_taker_lost();
   void end_by_rule(std::string why);
 
  private:

@@ -116,6 +116,9 @@ void Agent::on_message(ControlKind kind, Bytes payload) {
     case ControlKind::forget_events:
       if (EventsName name; keeper_ && read_struct(payload, name)) keeper_->forget(Rank{name.rank}, Term{name.term});
       return;
+    case ControlKind::settled:
+      if (RankOnly name; keeper_ && read_struct(payload, name)) keeper_->on_settled(Rank{name.rank});
+      return;
     case ControlKind::board:
       return on_board_change(payload);
     case ControlKind::input:

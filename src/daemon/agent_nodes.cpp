@@ -104,8 +104,8 @@ void Agent::on_adopt(Bytes payload) {
 
 void Agent::next_adoption() {
   if (adoptions_.empty()) return;
-  std::vector<std::pair<Rank, Term>> ranks;
-  for (const AdoptedRank& rank : adoptions_.front().ranks) ranks.emplace_back(Rank{rank.rank}, Term{rank.term});
+  std::vector<EventKeeper::Wanted> ranks;
+  for (const AdoptedRank& rank : adoptions_.front().ranks) ranks.push_back({Rank{rank.rank}, Term{rank.term}, Term{rank.told_next}});
   std::vector<int> places;
   for (const AgentAddress& place : adoptions_.front().places) places.push_back(place.node);
   keeper_->fetch(ranks, places, [this](EventKeeper::Fetched fetched) { on_found(std::move(fetched)); });
@@ -114,8 +114,8 @@ void Agent::next_adoption() {
 void Agent::on_found(EventKeeper::Fetched fetched) {
   if (ending_) return;
   for (AdoptedRank& rank : adoptions_.front().ranks) {
-    if (fetched.files_read) rank.whole_from = 0;
-    else if (!fetched.all_places) rank.whole_from = std::max(rank.whole_from, rank.held_from);
+    if (fetched.files_read) rank.place_lost = 0;
+    else if (!fetched.all_places) rank.place_lost = 1;
   }
   if (!fetched.warning.empty()) note(fmt::format("determinants come from another node alone: {}", fetched.warning));
   auto& found = fetched.found;
@@ -154,7 +154,7 @@ void Agent::adopt(std::map<Rank, EventKeeper::Found> found, std::string failure)
 
 // Nothing: what was found of its events is all that ever was told to be stable.
 std::string Agent::why_lost(const AdoptedRank& adopted, const EventKeeper::Found& found) const {
-  if (core::event_logger::suffices(found, Term{adopted.term}, Generation{adopted.whole_from})) return {};
+  if (core::event_logger::suffices(found, told_of(adopted))) return {};
   const bool counted = found.promised > found.bytes.size();
   return fmt::format("the determinants of rank {} were lost: {} bytes of {} are left", adopted.rank, found.bytes.size(),
                      counted ? fmt::format("{}", found.promised) : "an unknown number");

@@ -2,8 +2,10 @@
 // follows), a ControlKind (u32) and the struct of that kind, some followed by text or bytes to the end of the frame.
 // docs/bootstrap.md has the page. Both ends are the same program: the structs are plain copies of memory.
 #pragma once
+#include <array>
 #include <cstdint>
 
+#include "core/event_logger/places.hpp"
 #include "core/membership/options.hpp"
 #include "core/tree/options.hpp"
 #include "segment/control.hpp"
@@ -65,6 +67,7 @@ enum class ControlKind : std::uint32_t {
   disk_fault,   // DiskFault: fault injection
   cut,     // Cut, then u16 of every agent: fault injection
   forget_events,  // EventsName: the hosting before this term
+  settled,        // RankOnly: all holders have what its hosting here found, and whoever takes it over will ask them
   events_cut,     // EventsCut: news for all, before anything of that hosting. Also from who has the rank to its holder
   roll_back,      // RollBack
   // Between agents, docs/node-loss.md. The connecting one, who has the ranks:
@@ -144,8 +147,11 @@ struct AdoptedRank {
   std::int32_t rank = 0;
   std::uint32_t incarnation = 0;  // the first to be started
   std::uint32_t term = 0;
-  std::uint32_t whole_from = 0;   // generation of the holder: core/event_logger/found.hpp, suffices()
-  std::uint32_t held_from = 0;    // the same should one of those who are asked be gone
+  // core/event_logger/found.hpp, Told
+  std::uint32_t told_first = 0, told_next = 0;
+  std::uint32_t place_lost = 0;
+  std::uint32_t present_count = 0;
+  std::array<std::uint32_t, core::event_logger::copies_max> present{};
 };
 struct EventsName {
   std::int32_t rank = 0;

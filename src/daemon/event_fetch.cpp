@@ -8,24 +8,23 @@
 
 namespace hf::daemon {
 
-void EventKeeper::fetch(const std::vector<std::pair<Rank, Term>>& ranks, const std::vector<int>& places, OnFound on_found) {
+void EventKeeper::fetch(const std::vector<Wanted>& ranks, const std::vector<int>& places, OnFound on_found) {
   fetch_ = std::make_shared<Fetch>();
   fetch_->ranks = ranks;
   fetch_->on_found = std::move(on_found);
-  for (auto [rank, term] : ranks) fetch_->found[rank];
+  for (const Wanted& wanted : ranks) fetch_->found[wanted.rank];
   for (int place : places) fetch_->missing[place] = ranks.size();
   for (int place : places) {
     if (place != self_.value) {
       ask(place);
       continue;
     }
-    for (auto [rank, term] : ranks) {
+    for (auto [rank, term, next] : ranks) {
       auto content = open(rank, term);
       if (content.refused) continue;
       Found own{content.known,       content.term, content.generation, content.promised,
                 content.last_failed, {content.bytes.begin(), content.bytes.end()}};
-      owner_.trim(rank, own);
-      core::event_logger::take(fetch_->found[rank], std::move(own));
+      keep_found(rank, std::move(own));
       owner_.on_busy();
     }
     fetch_->missing.erase(self_.value);
@@ -35,10 +34,15 @@ void EventKeeper::fetch(const std::vector<std::pair<Rank, Term>>& ranks, const s
   soon([this] { done(self_.value); });
 }
 
-void EventKeeper::read_files(const std::vector<std::pair<Rank, Term>>& ranks) {
+void EventKeeper::keep_found(Rank rank, Found found) {
+  owner_.trim(rank, found);
+  core::event_logger::take(fetch_->found[rank], std::move(found), std::ranges::find(fetch_->ranks, rank, &Wanted::rank)->told_next);
+}
+
+void EventKeeper::read_files(const std::vector<Wanted>& ranks) {
   fetch_->files_missing = true;
   std::vector<EventFiles::Wanted> wanted;
-  for (auto [rank, term] : ranks) wanted.push_back({{rank, term}, owner_.first_host(rank)});
+  for (auto [rank, term, next] : ranks) wanted.push_back({{rank, term}, owner_.first_host(rank)});
   std::weak_ptr<Fetch> weak = fetch_;
   files_->fetch(std::move(wanted), [this, weak](EventFiles::FoundOf found, std::string failure) {
     if (auto fetch = weak.lock(); fetch && !fetch->over) on_files_read(std::move(found), std::move(failure));
@@ -50,8 +54,7 @@ void EventKeeper::on_files_read(EventFiles::FoundOf found, std::string failure) 
   fetch_->files_failure = std::move(failure);
   for (auto& [rank, places] : found) {
     for (Found& one : places) {
-      owner_.trim(rank, one);
-      core::event_logger::take(fetch_->found[rank], std::move(one));
+      keep_found(rank, std::move(one));
       owner_.on_busy();
     }
   }
@@ -66,7 +69,7 @@ void EventKeeper::ask(int place) {
           [weak, place] {
             auto fetch = weak.lock();
             if (!fetch) return;
-            for (auto [rank, term] : fetch->ranks) {
+            for (auto [rank, term, next] : fetch->ranks) {
               fetch->visits[place]->channel().send(ControlKind::events_open, EventsName{rank.value, term.value});
             }
           },
@@ -95,7 +98,7 @@ void EventKeeper::on_place_closed(int place) {
 void EventKeeper::on_content(int place, const EventsContent& content, Bytes bytes) {
   Found& coming = fetch_->coming[place][Rank{content.rank}];
   const bool asked = fetch_->missing.contains(place) &&
-                     std::ranges::any_of(fetch_->ranks, [&](const auto& r) { return r.first.value == content.rank; });
+                     std::ranges::any_of(fetch_->ranks, [&](const Wanted& r) { return r.rank.value == content.rank; });
   if (!asked || content.offset != coming.bytes.size() || bytes.size() > content.total - std::min(content.total, content.offset)) {
     return give_up(fmt::format("agent {} gives events that were not asked for", place));
   }
@@ -106,8 +109,7 @@ void EventKeeper::on_content(int place, const EventsContent& content, Bytes byte
   coming.last_failed = TestClock{content.last_failed};
   coming.bytes.insert(coming.bytes.end(), bytes.begin(), bytes.end());
   if (coming.bytes.size() < content.total) return;
-  owner_.trim(Rank{content.rank}, coming);
-  core::event_logger::take(fetch_->found[Rank{content.rank}], std::move(coming));
+  keep_found(Rank{content.rank}, std::move(coming));
   if (--fetch_->missing[place] == 0) done(place);
 }
 
@@ -128,7 +130,10 @@ void EventKeeper::conclude_fetch() {
   if (!files && !nodes) return fetch->on_found({.failure = files_ ? fetch->files_failure : fetch->failure});
   for (auto& [rank, best] : fetch->found) {
     // One level may have promised what the other had not: nobody was told.
-    if (files && best.whole) best.promised = std::min<std::uint64_t>(best.promised, best.bytes.size());
+    if (files && best.whole) {
+      best.promised = std::min<std::uint64_t>(best.promised, best.bytes.size());
+      best.begun = 0;
+    }
   }
   fetch->on_found({std::move(fetch->found), {}, files, !fetch->place_lost, fetch->files_failure});
 }

@@ -121,7 +121,7 @@ TEST_F(EventFilesTest, ATakerThatHasOnlyBegunToCopy) {
   core::event_logger::Found best;
   auto found = s2.take(1, 2, 0, why);
   ASSERT_EQ(found[Rank{1}].size(), 2u);
-  for (auto& one : found[Rank{1}]) core::event_logger::take(best, std::move(one));
+  for (auto& one : found[Rank{1}]) core::event_logger::take(best, std::move(one), Term{2});
   EXPECT_EQ(best.bytes.size(), 48u);
 }
 

@@ -243,9 +243,24 @@ void EventKeeper::on_answer(Copy& copy, Bytes payload) {
   Generation held;
   if (!copies_.poll_held(copy.number, held)) return;
   owner_.on_held(held);
-  if (optimist_ || files_ || copies_.count() > 1) return;  // what goes with a message is in no file
+  held_ = copies_.count() == 1;
+  carry_if_may();
+}
+
+void EventKeeper::on_settled(Rank rank) {
+  if (!terms_.contains(rank) || !on_nodes_) return;
+  copies_.on_settled(rank);
+  tell(rank);
+  look_again(rank);
+  pump();
+  carry_if_may();
+}
+
+// What goes with a message is in no file, and is told to be stable at the holder's node.
+void EventKeeper::carry_if_may() {
+  if (optimist_ || files_ || carriable_ || !held_ || !copies_.all_settled()) return;
   carriable_ = true;
-  owner_.on_carriable(copy.holder);
+  owner_.on_carriable(kept_.front().holder);
 }
 
 // Not what was under way of a hosting that was rolled back.
@@ -257,6 +272,7 @@ bool EventKeeper::is_fenced_by(const EventsName& refused) const {
 // The present holder may not be the next: that one must have what ranks have given to this one's. A rank stores how far that goes before
 // it looks whether it still may, so that either it sees that it may not, or we see what it gave.
 void EventKeeper::stop_carrying() {
+  held_ = false;
   if (!std::exchange(carriable_, false)) return;
   owner_.on_carriable(-1);
   for (auto [rank, term] : terms_) {

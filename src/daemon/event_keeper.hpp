@@ -77,10 +77,17 @@ class EventKeeper {
   void look(Rank rank);  // it has written something
   // It goes on under this term with its events up to there, which have been written as such.
   void roll_back(Rank rank, Term term, std::uint64_t position);
+  // Whoever takes it over will ask the present holders, and they have what was found: more may be stable.
+  void on_settled(Rank rank);
   Extent stable(Rank rank) const;
 
   // ---- for ranks that are taken over: asks these agents and looks into the files, and tells `on_found` once
-  void fetch(const std::vector<std::pair<Rank, Term>>& ranks, const std::vector<int>& places, OnFound on_found);
+  struct Wanted {
+    Rank rank{};
+    Term term{};       // of the new hosting
+    Term told_next{};  // core::event_logger::Told
+  };
+  void fetch(const std::vector<Wanted>& ranks, const std::vector<int>& places, OnFound on_found);
   void give_up_fetch();  // nobody wants to know any more
   void forget(Rank rank, Term below) { store_.forget(rank, below); }
 
@@ -97,7 +104,7 @@ class EventKeeper {
   };
   using GuestPtr = std::shared_ptr<Guest>;
   struct Fetch {
-    std::vector<std::pair<Rank, Term>> ranks;
+    std::vector<Wanted> ranks;
     std::map<Rank, Found> found;
     std::map<int, std::map<Rank, Found>> coming;
     std::map<int, std::size_t> missing;  // ranks that an agent has not answered for
@@ -143,6 +150,7 @@ class EventKeeper {
   void look_again(Rank rank);
   void on_stable_on_disk(Rank rank);
   bool is_fenced_by(const EventsName& refused) const;
+  void carry_if_may();
   void stop_carrying();
   // event_looks.cpp
   void see_written(Rank rank);
@@ -167,7 +175,8 @@ class EventKeeper {
   void on_content(int place, const EventsContent& content, Bytes bytes);
   void done(int place);
   void on_place_closed(int place);
-  void read_files(const std::vector<std::pair<Rank, Term>>& ranks);
+  void read_files(const std::vector<Wanted>& ranks);
+  void keep_found(Rank rank, Found found);
   void on_files_read(EventFiles::FoundOf found, std::string failure);
   void conclude_fetch();
   void give_up(const std::string& why);
@@ -189,6 +198,7 @@ class EventKeeper {
   std::uint64_t visits_ = 0;
   std::vector<std::unique_ptr<ControlVisit>> old_visits_;  // destroyed outside their own handlers
   os::EventLoop::TimerId held_back_ = 0;
+  bool held_ = false;  // the one holder has all
   bool carriable_ = false;
   std::set<Rank> look_again_;  // while it is carriable: they want to know when what they wrote since is stable
   // Protocol optimist.

@@ -101,6 +101,7 @@ class EventKeeperTest : public testing::Test {
     agents_[0].keeper->add_rank(rank, Term{0}, {});
     agents_[0].keeper->set_holder(0, 1, Generation{1}, -1);
     ASSERT_TRUE(wait([&] { return agents_[0].owner.held; }));
+    agents_[0].keeper->on_settled(rank);
   }
   void write(std::size_t count, bool says) {
     agents_[0].owner.events.resize(agents_[0].owner.events.size() + count, std::byte{1});
@@ -109,7 +110,7 @@ class EventKeeperTest : public testing::Test {
   EventKeeper::Fetched fetch(const std::vector<int>& places) {
     EventKeeper::Fetched out;
     bool answered = false;
-    agents_[2].keeper->fetch({{rank, Term{1}}}, places, [&](EventKeeper::Fetched fetched) {
+    agents_[2].keeper->fetch({{rank, Term{1}, Term{1}}}, places, [&](EventKeeper::Fetched fetched) {
       out = std::move(fetched);
       answered = true;
     });
@@ -149,7 +150,20 @@ TEST_F(EventKeeperTest, WhatWasFoundIsStableWhenBothHaveIt) {
   agents_[0].keeper->add_rank(rank, Term{1}, {48, {}});
   EXPECT_EQ(agents_[0].owner.stable, 0u);
   agents_[0].keeper->set_holder(0, 1, Generation{1}, -1);
+  ASSERT_TRUE(wait([&] { return agents_[0].owner.held; }));
+  agents_[0].keeper->on_settled(rank);
   EXPECT_FALSE(wait([&] { return agents_[0].owner.stable > 0; }, 100)) << "the disk does not have it";
+  EXPECT_TRUE(wait([&] { return agents_[0].owner.stable == 48; }));
+}
+
+TEST_F(EventKeeperTest, NothingIsStableBeforeTheHeadHasHeardThatAllIsHeld) {
+  agents_[0].owner.events.resize(48, std::byte{1});
+  agents_[0].keeper->set_address(1, {os::loopback_address(), agents_[1].door->port()});
+  agents_[0].keeper->add_rank(rank, Term{1}, {48, {}});
+  agents_[0].keeper->set_holder(0, 1, Generation{1}, -1);
+  ASSERT_TRUE(wait([&] { return agents_[0].owner.held; }));
+  EXPECT_FALSE(wait([&] { return agents_[0].owner.stable > 0; }, 100));
+  agents_[0].keeper->on_settled(rank);
   EXPECT_TRUE(wait([&] { return agents_[0].owner.stable == 48; }));
 }
 

@@ -246,7 +246,7 @@ void Head::on_frame(int node, ControlKind kind, Bytes payload) {
     case ControlKind::holder_lost:
       return on_holder_lost(node, payload);
     case ControlKind::adopted:
-      return on_adopted(payload);
+      return on_adopted(node, payload);
     case ControlKind::adopt_unfit:
       return on_adopt_unfit(node, payload);
     case ControlKind::adopt_failed:

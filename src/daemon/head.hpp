@@ -81,27 +81,19 @@ class Head {
     std::uint32_t term = 0;
     std::uint32_t log_base = 0;
     int group = 0;
-    std::vector<int> places;   // agents that may have its determinants
-    // Not 0: one that may have had them is gone, and no holder has said since that it has all; who holds them in this generation of its
-    // agent's holder or in a later one has.
-    std::uint32_t whole_from = 0;
+    core::event_logger::Places places;  // of its determinants
     bool moving = false;       // it is being taken over
-    bool claimed = false;      // to a head that goes on: some agent hosts it
+    bool claimed = false;      // to a head that goes on: some agent hosts it, or has been told to
     std::uint32_t rolled_back_term = 0;  // protocol optimist: of the last hosting that began with a rollback
   };
-  struct EventCopy {
-    int holder = -1;
-    std::uint32_t generation = 0;
-    bool held = false;  // the holder has all that was ever told to be stable
-  };
+  using EventCopy = core::event_logger::Holding::Copy;
   struct AgentState {
     bool ready = false;            // to start its ranks
     bool gone = false;             // lost, or all its processes have ended
     bool unfit = false;            // of no use at the start, or could not take ranks over when it was asked to
-    std::vector<EventCopy> copies;  // of its ranks' determinants
+    core::event_logger::Holding held;  // its ranks' determinants, by whom
     int standby = -1;
     std::set<int> full;            // holders whose memory was full for it
-    std::uint32_t generation = 0;  // rises with every change of a holder
     bool reported = false;         // to a head that goes on: all that it has to say
     bool superseded = false;       // its ranks run elsewhere
     std::optional<std::string> lost_early;  // before the others had reported: why
@@ -120,8 +112,8 @@ class Head {
   bool partition(const Injection& injection);
   void start_if_ready();
   void lose_places(int agent);
-  std::uint32_t whole_generation(int agent) const;
-  std::uint32_t held_generation(int agent) const;
+  core::event_logger::Told told(const Hosting& hosting) const;
+  void settle_held(int agent);
   void lose_agent(int agent, const std::string& why);
   std::string why_not_moved(const std::vector<int>& ranks) const;
   int choose_spare() const;
@@ -130,13 +122,12 @@ class Head {
   void feed_input();
   void mark_lost(int rank);
   int choose_holder(int agent, const std::set<int>& not_these) const;
-  std::set<int> holders_of(int agent) const;
   void give_holders(int agent);
   void give_holder(int agent, std::size_t copy, int not_this);
   void tell_holder(int agent, std::size_t copy);
   void say_lack(int agent);
   void on_held(int agent, Bytes payload);
-  void on_adopted(Bytes payload);
+  void on_adopted(int agent, Bytes payload);
   void on_unfit_at_start(int agent, std::string_view why, int exit_code);
   Result<> make_event_directory();
   void remove_event_directory();

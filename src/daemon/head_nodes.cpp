@@ -134,31 +134,16 @@ void Head::feed_input() {
 // It can be asked for nobody's determinants any more.
 void Head::lose_places(int agent) {
   for (int rank = 0; rank < job_.rank_count(); ++rank) {
-    Hosting& h = hosting(rank);
-    if (std::erase(h.places, agent) == 0) continue;
-    h.whole_from = std::max(h.whole_from, whole_generation(h.agent));
+    hosting(rank).places.lose(agent);
     keep(rank);
   }
-  if (facts_) facts_->lost(agent) = true;
+  if (facts_) facts_->lost(agent) = 1;
 }
 
-// The first in which a holder of this agent's ranks has all that is stable: of those that are left the earliest, else the next one's.
-std::uint32_t Head::whole_generation(int agent) const {
-  const AgentState& state = states_[static_cast<std::size_t>(agent)];
-  std::uint32_t first = state.generation + 1;
-  for (const EventCopy& copy : state.copies) {
-    if (copy.holder < 0) continue;
-    const AgentState& holder = states_[static_cast<std::size_t>(copy.holder)];
-    if (!holder.gone && !holder.lost_early) first = std::min(first, copy.generation);
-  }
-  return first;
-}
-
-// The same should a holder be gone of whom the head has not heard that: any, where no copy from before may be left; else the newest alone.
-std::uint32_t Head::held_generation(int agent) const {
-  const AgentState& state = states_[static_cast<std::size_t>(agent)];
-  const bool all_held = std::ranges::all_of(state.copies, [](const EventCopy& copy) { return copy.holder < 0 || copy.held; });
-  return all_held ? 1 : state.generation;
+core::event_logger::Told Head::told(const Hosting& h) const {
+  if (!job_.keeps_on_nodes()) return {{}, Term{h.term}};  // in files, which nobody has to hold
+  const int settled = h.places.settled_agent();
+  return h.places.told(settled < 0 ? nullptr : &states_[static_cast<std::size_t>(settled)].held);
 }
 
 void Head::lose_agent(int agent, const std::string& why) {
@@ -176,10 +161,10 @@ void Head::lose_agent(int agent, const std::string& why) {
   for (int other = 0; other < job_.agent_count(); ++other) {
     AgentState& state = states_[static_cast<std::size_t>(other)];
     if (state.gone) continue;
-    for (std::size_t copy = 0; copy < state.copies.size(); ++copy) {
-      if (state.copies[copy].holder == agent) give_holder(other, copy, agent);
+    for (std::size_t copy = 0; copy < state.held.copies.size(); ++copy) {
+      if (state.held.copies[copy].holder == agent) give_holder(other, copy, agent);
     }
-    if (state.standby == agent && !state.copies.empty()) tell_holder(other, 0);
+    if (state.standby == agent && !state.held.copies.empty()) tell_holder(other, 0);
   }
   LostNode record{os::now().value, agent, why, ranks, {}};
   if (ranks.empty()) {
@@ -314,28 +299,26 @@ void Head::move_ranks(const std::vector<int>& ranks, int to) {
   adopt = {.job_is_mpi = mpi_job_announced_, .group = groups_++, .input_taken = input_taken_};
   for (int rank : ranks) {
     Hosting& h = hosting(rank);
-    const std::uint32_t held_from = held_generation(h.agent);
     h.agent = to;
     h.incarnation += static_cast<std::uint32_t>(job_.restarts_max) + 2;
     h.state = wire::RankState::absent;
     h.log_base = h.incarnation - 1;
     h.group = adopt.group;
-    h.moving = true;
+    h.moving = h.claimed = true;
+    ++h.term;
+    if (job_.keeps_on_nodes()) h.places.move(Term{h.term});
     watching_.on_moved(rank, to);
-    adoption.ranks.push_back({rank, h.incarnation, ++h.term, h.whole_from, held_from});
-    if (h.whole_from != 0) h.whole_from = 1;  // whoever has the new hosting's whole has what that takes over
-    for (int place : h.places) {
+    adoption.ranks.push_back(adopted_rank(rank, h.incarnation, h.term, told(h)));
+    for (int place : h.places.all()) {
       if (std::ranges::find(adoption.places, place, &AgentAddress::node) == adoption.places.end()) adoption.places.push_back({place, agents_.address_of(place)});
     }
   }
   AgentState& state = states_[static_cast<std::size_t>(to)];
-  for (EventCopy& copy : state.copies) copy.held = false;
+  for (EventCopy& copy : state.held.copies) copy.held = false;
   if (job_.has_holders()) give_holders(to);
-  const std::set<int> holders = job_.keeps_on_nodes() ? holders_of(to) : std::set<int>();
   for (int rank : ranks) {
-    for (int holder : holders) {
-      std::vector<int>& places = hosting(rank).places;
-      if (std::ranges::find(places, holder) == places.end()) places.push_back(holder);
+    if (job_.keeps_on_nodes()) {
+      for (int holder : state.held.holders()) hosting(rank).places.add(holder);
     }
     keep(rank);
   }
@@ -360,55 +343,45 @@ int Head::choose_holder(int agent, const std::set<int>& not_these) const {
   for (const Hosting& h : hosting_) {
     const AgentState& host = states_[static_cast<std::size_t>(h.agent)];
     if (h.agent == agent || host.gone) continue;
-    for (const EventCopy& copy : host.copies) {
-      if (copy.holder >= 0) ++agents[static_cast<std::size_t>(copy.holder)].held;
-    }
+    for (int holder : host.held.holders()) ++agents[static_cast<std::size_t>(holder)].held;
   }
   const auto joined = job_.is_optimist() ? core::event_logger::Joined::tree : core::event_logger::Joined::ring;
   return core::event_logger::choose_holder(agents, agent, not_these, joined);
 }
 
-std::set<int> Head::holders_of(int agent) const {
-  std::set<int> out;
-  for (const EventCopy& copy : states_[static_cast<std::size_t>(agent)].copies) {
-    if (copy.holder >= 0) out.insert(copy.holder);
-  }
-  return out;
-}
-
 // An event logger keeps nothing elsewhere: its one holder is there to tell and to be told what is stable.
 void Head::give_holders(int agent) {
-  AgentState& state = states_[static_cast<std::size_t>(agent)];
-  state.copies.resize(job_.is_event_logger(agent) ? 1 : static_cast<std::size_t>(job_.event_copies));
-  for (std::size_t copy = 0; copy < state.copies.size(); ++copy) {
-    if (state.copies[copy].holder < 0) give_holder(agent, copy, -1);
+  std::vector<EventCopy>& copies = states_[static_cast<std::size_t>(agent)].held.copies;
+  copies.resize(job_.is_event_logger(agent) ? 1 : static_cast<std::size_t>(job_.event_copies));
+  for (std::size_t copy = 0; copy < copies.size(); ++copy) {
+    if (copies[copy].holder < 0) give_holder(agent, copy, -1);
   }
 }
 
 void Head::give_holder(int agent, std::size_t number, int not_this) {
   AgentState& state = states_[static_cast<std::size_t>(agent)];
-  state.copies[number].holder = -1;
-  std::set<int> not_these = holders_of(agent);
+  core::event_logger::Holding& held = state.held;
+  held.copies[number].holder = -1;
+  std::set<int> not_these = held.holders();
   if (not_this >= 0) not_these.insert(not_this);
   not_these.insert(state.full.begin(), state.full.end());
-  EventCopy& copy = state.copies[number];
-  copy = {choose_holder(agent, not_these), ++state.generation, false};
+  EventCopy& copy = held.copies[number];
+  copy = {choose_holder(agent, not_these), ++held.generation, false};
   const std::vector<int> ranks = job_.keeps_on_nodes() ? ranks_at(agent) : std::vector<int>();
-  const std::set<int> holders = holders_of(agent);
   for (int rank : ranks) {
-    Hosting& h = hosting(rank);
-    if (holders.empty()) h.whole_from = state.generation + 1;
-    // From here on more is stable than those have who held before: what they have must not be taken for all.
-    if (copy.holder < 0) h.places.assign(holders.begin(), holders.end());
-    else if (std::ranges::find(h.places, copy.holder) == h.places.end()) h.places.push_back(copy.holder);
+    // Without one more is stable from here on than those have who held before: what they have must not be taken for all.
+    if (copy.holder < 0) hosting(rank).places.only(held.holders());
+    else hosting(rank).places.add(copy.holder);
     keep(rank);
   }
   tell_holder(agent, number);
-  if (copy.holder < 0 && !ranks.empty()) say_lack(agent);
+  if (copy.holder >= 0 || ranks.empty()) return;
+  say_lack(agent);
+  settle_held(agent);
 }
 
 void Head::say_lack(int agent) {
-  const std::size_t left = holders_of(agent).size();
+  const std::size_t left = states_[static_cast<std::size_t>(agent)].held.holders().size();
   if (left > 0) {
     return output_.say(fmt::format("the determinants of node {} are held {} time{} only from now on: no other node is left to hold them", agent, left,
                                    left == 1 ? "" : "s"));
@@ -419,60 +392,63 @@ void Head::say_lack(int agent) {
 
 void Head::tell_holder(int agent, std::size_t number) {
   AgentState& state = states_[static_cast<std::size_t>(agent)];
-  const EventCopy& copy = state.copies[number];
-  std::set<int> not_these = holders_of(agent);
+  const EventCopy& copy = state.held.copies[number];
+  std::set<int> not_these = state.held.holders();
   // Who has no holder is told by that one what is stable.
   if (copy.holder >= 0) not_these.insert(state.full.begin(), state.full.end());
   state.standby = copy.holder >= 0 || job_.is_optimist() ? choose_holder(agent, not_these) : -1;
-  agents_.send(agent, ControlKind::holder, Holder{copy.holder, copy.generation, state.standby, static_cast<std::int32_t>(number),
+  agents_.send(agent, ControlKind::holder, Holder{copy.holder, copy.generation.value, state.standby, static_cast<std::int32_t>(number),
                                                   agents_.address_of(copy.holder), agents_.address_of(state.standby)});
 }
 
-// Whoever had its ranks' determinants before need not keep them, once all who are to have them do.
 void Head::on_held(int agent, Bytes payload) {
   Held held;
-  AgentState& state = states_[static_cast<std::size_t>(agent)];
+  std::vector<EventCopy>& copies = states_[static_cast<std::size_t>(agent)].held.copies;
   if (!read_struct(payload, held)) return;
-  auto copy = std::ranges::find(state.copies, held.generation, &EventCopy::generation);
-  if (copy == state.copies.end() || copy->holder < 0) return;
-  const std::vector<int> ranks = ranks_at(agent);
+  auto copy = std::ranges::find(copies, Generation{held.generation}, &EventCopy::generation);
+  if (copy == copies.end() || copy->holder < 0) return;
   // Said before ranks were there that are being taken over, it is said again.
-  copy->held = std::ranges::none_of(ranks, [this](int rank) { return hosting(rank).moving; });
-  if (std::ranges::any_of(state.copies, [&](const EventCopy& c) { return &c != &*copy && c.holder >= 0 && !c.held; })) return;
-  const std::set<int> holders = holders_of(agent);
-  for (int rank : ranks) {
+  copy->held = std::ranges::none_of(ranks_at(agent), [this](int rank) { return hosting(rank).moving; });
+  settle_held(agent);
+}
+
+// Whoever had its ranks' determinants before need not keep them, once all who are to have them do; and the agent may tell more to be stable.
+void Head::settle_held(int agent) {
+  const core::event_logger::Holding& held = states_[static_cast<std::size_t>(agent)].held;
+  if (!job_.keeps_on_nodes() || !held.all_held()) return;
+  for (int rank : ranks_at(agent)) {
     Hosting& h = hosting(rank);
     if (h.moving) continue;  // said before it was there
-    h.whole_from = 0;
-    const std::vector<int> before = std::exchange(h.places, {holders.begin(), holders.end()});
+    const std::vector<int> others = h.places.settle(agent, held.holders());
     keep(rank);
-    for (int place : before) {
-      if (holders.contains(place) || states_[static_cast<std::size_t>(place)].gone) continue;
-      agents_.send(place, ControlKind::forget_events, EventsName{rank, h.term});
+    agents_.send(agent, ControlKind::settled, RankOnly{rank});
+    for (int place : others) {
+      if (!states_[static_cast<std::size_t>(place)].gone) agents_.send(place, ControlKind::forget_events, EventsName{rank, h.term});
     }
   }
 }
 
-void Head::on_adopted(Bytes payload) {
+void Head::on_adopted(int agent, Bytes payload) {
   Adopted adopted;
   if (!read_struct(payload, adopted)) return;
   for (Hosting& h : hosting_) {
     if (h.group == adopted.group) h.moving = false;
   }
+  settle_held(agent);
 }
 
 void Head::on_holder_lost(int agent, Bytes payload) {
   Held lost;
   AgentState& state = states_[static_cast<std::size_t>(agent)];
   if (!read_struct(payload, lost) || ending_) return;
-  auto copy = std::ranges::find(state.copies, lost.generation, &EventCopy::generation);
-  if (copy == state.copies.end() || copy->holder < 0) return;
+  auto copy = std::ranges::find(state.held.copies, Generation{lost.generation}, &EventCopy::generation);
+  if (copy == state.held.copies.end() || copy->holder < 0) return;
   const int holder = copy->holder;
   if (!ranks_at(agent).empty()) {
     output_.say(fmt::format("node {} keeps its determinants elsewhere from now on: node {}: {}", agent, holder, text_of(payload)));
   }
   if (lost.full != 0) state.full.insert(holder);
-  give_holder(agent, static_cast<std::size_t>(copy - state.copies.begin()), holder);
+  give_holder(agent, static_cast<std::size_t>(copy - state.held.copies.begin()), holder);
 }
 
 void Head::on_disk_failed(int agent, Bytes text) {

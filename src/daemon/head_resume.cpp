@@ -10,48 +10,69 @@
 
 namespace hf::daemon {
 
-// What was decided of a rank, before anybody is told. A place is added before another one goes: this process may be killed in between.
+namespace {
+
+void put_places(HeadFacts& facts, int rank, std::uint32_t number, const core::event_logger::Places& places) {
+  const std::uint32_t shift = HeadFacts::place_bits * (number % 2);
+  const auto mask = static_cast<std::uint8_t>((HeadFacts::settled_place | HeadFacts::begun_place) << shift);
+  auto put = [&](const std::vector<int>& agents, std::uint8_t bit) {
+    for (int agent : agents) facts.may_hold(rank, agent) |= static_cast<std::uint8_t>(bit << shift);
+  };
+  for (int agent = 0; agent < facts.agents; ++agent) facts.may_hold(rank, agent) &= static_cast<std::uint8_t>(~mask);
+  put(places.settled(), HeadFacts::settled_place);
+  put(places.begun(), HeadFacts::begun_place);
+}
+
+core::event_logger::Places places_of(HeadFacts& facts, int rank, std::uint32_t number) {
+  std::vector<int> settled, begun;
+  for (int agent = 0; agent < facts.agents; ++agent) {
+    const unsigned bits = facts.may_hold(rank, agent) >> (HeadFacts::place_bits * (number % 2));
+    if (bits & HeadFacts::settled_place) settled.push_back(agent);
+    if (bits & HeadFacts::begun_place) begun.push_back(agent);
+  }
+  return {facts.rank(rank).decided[number % 2].places, std::move(settled), std::move(begun)};
+}
+
+}  // namespace
+
+// What was decided of a rank, before anybody is told.
 void Head::keep(int rank) {
   if (!facts_) return;
   const Hosting& h = hosting(rank);
   RankFacts& facts = facts_->rank(rank);
-  facts.incarnation = h.incarnation;
-  facts.term = h.term;
-  facts.agent = h.agent;
   facts_->groups = groups_;
-  for (int place : h.places) facts_->may_hold(rank, place) = true;
-  facts.whole_from = h.whole_from;
-  facts.rolled_back_term = h.rolled_back_term;
-  const AgentState& host = states_[static_cast<std::size_t>(h.agent)];
-  facts.generation = host.generation;
-  for (std::size_t copy = 0; copy < host.copies.size(); ++copy) {
-    facts.copies[copy].generation = host.copies[copy].generation;
-    facts.copies[copy].holder = host.copies[copy].holder;
+  const std::uint32_t next = facts.current + 1;
+  RankFacts::Decided& decided = facts.decided[next % 2];
+  decided = {.incarnation = h.incarnation, .term = h.term, .agent = h.agent, .places = h.places.facts(), .rolled_back_term = h.rolled_back_term};
+  if (int settled = h.places.settled_agent(); settled >= 0) {
+    const core::event_logger::Holding& held = states_[static_cast<std::size_t>(settled)].held;
+    decided.generation = held.generation.value;
+    for (std::size_t copy = 0; copy < held.copies.size(); ++copy) decided.copies[copy] = {held.copies[copy].holder, held.copies[copy].generation.value};
   }
-  for (int agent = 0; agent < job_.agent_count(); ++agent) {
-    if (std::ranges::find(h.places, agent) == h.places.end()) facts_->may_hold(rank, agent) = false;
-  }
+  put_places(*facts_, rank, next, h.places);
+  facts.current = next;
 }
 
 void Head::recall(int rank) {
   Hosting& h = hosting(rank);
   const RankFacts& facts = facts_->rank(rank);
-  h.agent = facts.agent;
-  h.incarnation = facts.incarnation;
-  h.term = facts.term;
-  h.whole_from = facts.whole_from;
-  h.rolled_back_term = facts.rolled_back_term;
-  AgentState& host = states_[static_cast<std::size_t>(h.agent)];
-  host.generation = std::max<std::uint32_t>(host.generation, facts.generation);
-  host.copies.clear();
-  for (const RankFacts::Copy& copy : facts.copies) {
-    if (copy.holder >= 0) host.copies.push_back({copy.holder, copy.generation, false});
+  const std::uint32_t number = facts.current;
+  const RankFacts::Decided& decided = facts.decided[number % 2];
+  h.agent = decided.agent;
+  h.incarnation = decided.incarnation;
+  h.term = decided.term;
+  h.rolled_back_term = decided.rolled_back_term;
+  h.places = places_of(*facts_, rank, number);
+  if (int settled = h.places.settled_agent(); settled >= 0) {
+    core::event_logger::Holding& held = states_[static_cast<std::size_t>(settled)].held;
+    held.generation = std::max(held.generation, Generation{decided.generation});
+    held.copies.clear();
+    for (const RankFacts::Decided::Copy& copy : decided.copies) {
+      if (copy.holder >= 0) held.copies.push_back({copy.holder, Generation{copy.generation}, false});
+    }
   }
   groups_ = facts_->groups;
   if (facts.unprotected != 0) rank_unprotected_[static_cast<std::size_t>(rank)] = static_cast<wire::UnprotectReason>(facts.unprotected - 1);
-  for (int agent = 0; agent < job_.agent_count(); ++agent) {
-    if (facts_->may_hold(rank, agent)) h.places.push_back(agent);
-  }
 }
 
 Result<> Head::resume() {
@@ -72,7 +93,7 @@ Result<> Head::resume() {
   recall_cuts();
   timeline_.on_lost_heads(epoch_);
   std::vector<bool> lost;
-  for (int node = 0; node < job_.agent_count(); ++node) lost.push_back(facts_->lost(node));
+  for (int node = 0; node < job_.agent_count(); ++node) lost.push_back(facts_->lost(node) != 0);
   agents_.resume(lost);
   return {};
 }
@@ -85,7 +106,7 @@ void Head::on_report(int node, Bytes payload) {
   machines_[static_cast<std::size_t>(node)].assign(report->head.machine, ::strnlen(report->head.machine, sizeof report->head.machine));
   state.ready = true;
   state.unfit = report->head.unfit != 0;
-  state.generation = std::max(state.generation, report->head.generation);
+  state.held.generation = std::max(state.held.generation, Generation{report->head.generation});
   for (const HostedRank& hosted : report->hosted) on_hosted(node, hosted);
   for (const HeardRank& heard : report->heard) {
     if (!hosting(heard.rank).claimed) hosting(heard.rank).incarnation = std::max(hosting(heard.rank).incarnation, heard.incarnation);
@@ -155,11 +176,13 @@ void Head::resume_over() {
   if (facts_->ending && !ending_) end(facts_->exit_code, grace_ms);
   if (ending_) return take_leave(missing);
   for (int node : missing) lose_places(node);
+  // What nobody hosts starts again below.
+  for (Hosting& h : hosting_) h.moving = !h.claimed;
   for (int node = 0; node < job_.agent_count(); ++node) {
     AgentState& state = states_[static_cast<std::size_t>(node)];
     if (state.superseded) agents_.expel(node);
     if (!job_.has_holders() || state.superseded || state.lost_early || ranks_at(node).empty()) continue;
-    state.copies.clear();
+    state.held.copies.clear();
     give_holders(node);
   }
   for (int rank = 0; rank < job_.rank_count(); ++rank) publish(rank);
@@ -189,7 +212,7 @@ void Head::start_unclaimed() {
   std::vector<int> all, others;
   for (int rank = 0; rank < job_.rank_count(); ++rank) {
     const Hosting& h = hosting(rank);
-    if (h.claimed || h.moving) continue;
+    if (h.claimed) continue;
     all.push_back(rank);
     if (usable(h.agent)) targets[h.agent].push_back(rank);
     else others.push_back(rank);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "core/event_logger/places.hpp"
 #include "daemon/control_messages.hpp"
 #include "daemon/job.hpp"
 #include "daemon/launcher/launcher.hpp"
@@ -15,20 +16,25 @@
 
 namespace hf::daemon {
 
-// What a head has decided of a rank, before anybody is told: where it starts again, and who may have its determinants.
+// What a head has decided of a rank, before anybody is told: where it starts again, and who may have its determinants. The head may be
+// killed while it writes: what counts is `decided[current % 2]`.
 struct RankFacts {
-  std::atomic<std::uint32_t> incarnation = 0;  // the first of this hosting
-  std::atomic<std::uint32_t> term = 0;
-  std::atomic<std::int32_t> agent = 0;
-  std::atomic<std::uint32_t> whole_from = 0;  // Head::Hosting
-  // Of its agent, Head::AgentState.
-  std::atomic<std::uint32_t> generation = 0;
-  struct Copy {
-    std::atomic<std::int32_t> holder = -1;
-    std::atomic<std::uint32_t> generation = 0;
+  struct Decided {
+    std::uint32_t incarnation = 0;  // the first of this hosting
+    std::uint32_t term = 0;
+    std::int32_t agent = 0;
+    core::event_logger::Places::Facts places;
+    // Of the agent that these name: core::event_logger::Holding.
+    std::uint32_t generation = 0;
+    struct Copy {
+      std::int32_t holder = -1;
+      std::uint32_t generation = 0;
+    };
+    std::array<Copy, event_copies_max> copies{};
+    std::uint32_t rolled_back_term = 0;  // of the last hosting that began with a rollback (docs/optimist.md); 0: none
   };
-  std::array<Copy, event_copies_max> copies;
-  std::atomic<std::uint32_t> rolled_back_term = 0;  // of the last hosting that began with a rollback (docs/optimist.md); 0: none
+  std::array<Decided, 2> decided{};
+  std::atomic<std::uint32_t> current = 0;
   std::atomic<std::uint32_t> unprotected = 0;    // wire::UnprotectReason, plus 1; 0: it is not
   std::atomic<std::int64_t> unprotected_ns = 0;  // since when
 };
@@ -53,12 +59,13 @@ struct HeadFacts {
   // In the order in which they were announced; the first cut_count of them.
   EventsCut* announced_cuts() { return reinterpret_cast<EventsCut*>(&rank(ranks)); }
   static std::size_t cuts_max(int ranks) { return static_cast<std::size_t>(ranks) * wire::board_cuts_max; }
-  // Whether that agent may have determinants of the rank.
-  std::atomic<bool>& may_hold(int rank_number, int agent) {
-    auto* bits = reinterpret_cast<std::atomic<bool>*>(announced_cuts() + cuts_max(ranks));
+  // Whether that agent may have determinants of the rank, as of either decision: of the last settled hosting, of one since.
+  static constexpr std::uint8_t settled_place = 1, begun_place = 2, place_bits = 2;
+  std::atomic<std::uint8_t>& may_hold(int rank_number, int agent) {
+    auto* bits = reinterpret_cast<std::atomic<std::uint8_t>*>(announced_cuts() + cuts_max(ranks));
     return bits[static_cast<std::size_t>(rank_number) * static_cast<std::size_t>(agents) + static_cast<std::size_t>(agent)];
   }
-  std::atomic<bool>& lost(int agent) { return may_hold(ranks, agent); }
+  std::atomic<std::uint8_t>& lost(int agent) { return may_hold(ranks, agent); }
   int ranks = 0, agents = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "core/event_logger/places.hpp"
 #include "daemon/injection.hpp"
 #include "wire/bootstrap.hpp"
 
@@ -26,7 +27,7 @@ enum class BindTo : std::uint32_t { none = 0, core, socket };
 inline constexpr std::uint64_t log_disk_unlimited = UINT64_MAX / 2;             // as much as is free
 inline constexpr std::uint64_t log_disk_reserve_bytes = 512u << 20;              // stays free on the file system
 
-inline constexpr int event_copies_max = 8;
+inline constexpr int event_copies_max = core::event_logger::copies_max;
 
 struct JobNode {
   std::string name;  // what MPI_Get_processor_name says of it; also after a rank has moved

@@ -10,8 +10,15 @@ Copies::Copies(int count, std::uint64_t in_flight_max) {
 
 void Copies::add(Rank rank, Term term, const Extent& promised, const Extent& told) {
   ranks_.insert(rank);
+#ifndef HOLDFAST_MUTATE_SETTLED_AT_ONCE
+  unsettled_.insert(rank);
+#endif
   for (Sender& sender : senders_) sender.add(rank, term, promised, told);
   settle(rank);
+}
+
+void Copies::on_settled(Rank rank) {
+  if (unsettled_.erase(rank) != 0) settle(rank);
 }
 
 void Copies::on_published(Rank rank, const Extent& extent) {
@@ -41,6 +48,7 @@ bool Copies::on_stable(int copy, Rank rank, Term term, const Extent& extent) {
 
 // What every holder has, of those that there are.
 void Copies::settle(Rank rank) {
+  if (unsettled_.contains(rank)) return;
   std::optional<Extent> least;
   for (const Sender& sender : senders_) {
     if (sender.alone()) continue;

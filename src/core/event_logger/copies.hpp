@@ -17,6 +17,9 @@ class Copies {
 
   void add(Rank rank, Term term, const Extent& promised, const Extent& told);
   void add(Rank rank, Term term, const Extent& promised) { add(rank, term, promised, promised); }
+  // Nothing but what was told is stable before that (places.hpp).
+  void on_settled(Rank rank);
+  bool all_settled() const { return unsettled_.empty(); }
   void on_published(Rank rank, const Extent& extent);
   void on_carried(Rank rank, const Extent& extent);
   void roll_back(Rank rank, Term term, std::uint64_t cut);
@@ -34,7 +37,7 @@ class Copies {
   Sender& sender(int copy) { return senders_[static_cast<std::size_t>(copy)]; }
   void settle(Rank rank);
   std::vector<Sender> senders_;
-  std::set<Rank> ranks_;
+  std::set<Rank> ranks_, unsettled_;
 };
 
 }  // namespace hf::core::event_logger

@@ -20,15 +20,17 @@ void exchange(Copies& copies, int copy, Store& store) {
   }
 }
 
-// Whether somebody who takes the rank over, and reaches these holders of all that there were, has all that was promised. `whole_from`: of
-// those that are left the earliest generation.
-bool recovers(std::initializer_list<Store*> left, Generation whole_from) {
+// Whether somebody who takes the rank over, and reaches these holders of all that there were, has all that was promised. `present`: the
+// generations of the holders that were not replaced.
+bool recovers(std::initializer_list<Store*> left, std::set<Generation> present) {
   Found best;
+  const Told told{term, term.next(), true, std::move(present)};
   for (Store* store : left) {
     auto content = store->on_open(rank, term.next());
-    take(best, {content.known, content.term, content.generation, content.promised, content.last_failed, {content.bytes.begin(), content.bytes.end()}});
+    take(best, {content.known, content.term, content.generation, content.promised, content.last_failed, {content.bytes.begin(), content.bytes.end()}},
+         told.next);
   }
-  return suffices(best, term.next(), whole_from);
+  return suffices(best, told);
 }
 
 struct Two : testing::Test {
@@ -37,6 +39,7 @@ struct Two : testing::Test {
   std::uint64_t stable() const { return copies.stable(rank).end; }
   Two() {
     copies.add(rank, term, {});
+    copies.on_settled(rank);
     copies.on_connected(0, Generation{1});
     copies.on_connected(1, Generation{2});
     copies.on_published(rank, {100, TestClock{7}});
@@ -46,6 +49,7 @@ struct Two : testing::Test {
 // One place had all of it, another need not: whoever takes the rank over promises it, and tells it only when both have it.
 TEST_F(Two, WhatIsPromisedIsToldWhenBothHaveIt) {
   copies.add(rank, term.next(), {100, TestClock{7}}, {});
+  copies.on_settled(rank);
   copies.on_published(rank, {100, TestClock{7}});
   EXPECT_EQ(stable(), 0u);
   exchange(copies, 0, e);
@@ -53,6 +57,22 @@ TEST_F(Two, WhatIsPromisedIsToldWhenBothHaveIt) {
   exchange(copies, 1, f);
   EXPECT_EQ(stable(), 100u);
   EXPECT_EQ(f.on_open(rank, term.next()).promised, 100u);
+}
+
+// Whoever took the rank over and is lost before the head has heard that both have it has told nothing.
+TEST_F(Two, NothingMoreIsToldBeforeTheHostingIsSettled) {
+  copies.add(rank, term.next(), {60, {}}, {48, {}});
+  EXPECT_FALSE(copies.all_settled());
+  copies.on_published(rank, {100, TestClock{7}});
+  exchange(copies, 0, e);
+  exchange(copies, 1, f);
+  Generation held;
+  EXPECT_TRUE(copies.poll_held(0, held));
+  EXPECT_TRUE(copies.poll_held(1, held));
+  EXPECT_EQ(stable(), 48u);
+  copies.on_settled(rank);
+  EXPECT_TRUE(copies.all_settled());
+  EXPECT_EQ(stable(), 100u);
 }
 
 TEST_F(Two, BothMustHaveIt) {
@@ -70,7 +90,7 @@ TEST_F(Two, OneIsLostWithTheNode) {
   exchange(copies, 0, e);
   exchange(copies, 1, f);
   EXPECT_EQ(stable(), 100u);
-  EXPECT_TRUE(recovers({&f}, Generation{2}));
+  EXPECT_TRUE(recovers({&f}, {Generation{1}, Generation{2}}));
 }
 
 TEST_F(Two, WhatOneAloneHasWasPromisedToNobody) {
@@ -79,7 +99,7 @@ TEST_F(Two, WhatOneAloneHasWasPromisedToNobody) {
   copies.on_published(rank, {160, TestClock{7}});
   exchange(copies, 0, e);
   EXPECT_EQ(stable(), 100u);
-  EXPECT_TRUE(recovers({&f}, Generation{2}));
+  EXPECT_TRUE(recovers({&f}, {Generation{1}, Generation{2}}));
 }
 
 TEST_F(Two, WhatIsStableStaysSoWhileAnotherHolderTakesItUp) {
@@ -97,11 +117,11 @@ TEST_F(Two, WhatIsStableStaysSoWhileAnotherHolderTakesItUp) {
   ASSERT_TRUE(copies.on_stable(0, rank, term, {}));
   EXPECT_FALSE(copies.poll_held(0, held));
   Store begun = g;
-  EXPECT_FALSE(recovers({&begun}, Generation{3})) << "nothing of what was promised is there";
+  EXPECT_FALSE(recovers({&begun}, {Generation{2}, Generation{3}})) << "nothing of what was promised is there";
   exchange(copies, 0, g);
   EXPECT_EQ(stable(), 160u);
   EXPECT_TRUE(copies.poll_held(0, held) && held == Generation{3});
-  EXPECT_TRUE(recovers({&g}, Generation{3}));
+  EXPECT_TRUE(recovers({&g}, {Generation{2}, Generation{3}}));
 }
 
 TEST_F(Two, OnlyOneOtherNodeIsLeft) {
@@ -138,6 +158,8 @@ TEST(Copies, OneIsASender) {
   copies.on_connected(0, Generation{1});
   copies.on_published(rank, {100, {}});
   exchange(copies, 0, e);
+  EXPECT_EQ(copies.stable(rank).end, 0u);
+  copies.on_settled(rank);
   EXPECT_EQ(copies.stable(rank).end, 100u);
 }
 

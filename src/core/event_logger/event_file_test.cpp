@@ -126,8 +126,8 @@ TEST(EventFile, ACopyThatHasOnlyBegunSaysSo) {
   EXPECT_EQ(found.bytes.size(), 16u);
   Found older{.known = true, .promised = 48, .bytes = events(48, 1)};
   Found best;
-  take(best, std::move(found));
-  take(best, std::move(older));
+  take(best, std::move(found), Term{100});
+  take(best, std::move(older), Term{100});
   EXPECT_EQ(best.bytes.size(), 48u);
 }
 

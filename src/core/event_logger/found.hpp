@@ -1,6 +1,7 @@
 // What agents have of the events of a rank that is taken over, and which of it counts (docs/node-loss.md). Pure.
 #pragma once
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -15,6 +16,16 @@ struct Found {
   TestClock last_failed{};
   std::vector<std::byte> bytes;
   bool whole = false;  // as much as was promised where it was found
+  std::uint64_t begun = 0;  // what the hostings whose copies do not count had found
+};
+
+// Under which terms, of the hostings so far, events were told to be stable (places.hpp), and who has all of them.
+struct Told {
+  Term first{}, next{};     // first <= term < next: a later hosting told nothing that these had not. Equal: nothing was told
+  // One that may have had events of these hostings is lost. What was stable is then where their agent's last holders had it, named in these
+  // generations, and where a later hosting's copy is whole.
+  bool place_lost = false;
+  std::set<Generation> present{};
 };
 
 // Under optimist, before take(): of the stream of `found.term` only so much is still part of the rank's (vprotocol::Cuts::kept).
@@ -23,12 +34,11 @@ void keep(Found& found, std::uint64_t kept);
 // `best`: of all agents asked before; its `promised` and `last_failed` are the highest of all.
 //
 // The newest hosting's stream counts, of these the longest. But one that does not reach as far as that hosting had promised when it began
-// is the beginning of a copy: nothing behind the promise was stable there, so an older hosting's stream that reaches so far is the same.
-void take(Found& best, Found found);
+// is the beginning of a copy: an older hosting's stream that reaches so far is the same. From the term `next` on (Told) it does not count
+// at all: what it was copied from is where it was, unless that is lost.
+void take(Found& best, Found found, Term next);
 
-// Nothing that was told to be stable is missing in it, for a hosting under the term `next`. `whole_from`: 0 when whoever may have had
-// events was asked. Otherwise one of them is lost, and what was stable there is also where the hosting before had its holder in this
-// generation or a later one, and nowhere else.
-bool suffices(const Found& best, Term next, Generation whole_from);
+// Nothing that was told to be stable is missing in it.
+bool suffices(const Found& best, const Told& told);
 
 }  // namespace hf::core::event_logger

@@ -5,6 +5,8 @@
 namespace hf::core::event_logger {
 namespace {
 
+constexpr Term every_term{100};
+
 Found found(std::uint32_t term, std::uint64_t promised, std::size_t bytes, std::uint64_t last_failed = 0, std::uint32_t generation = 1) {
   return {true, Term{term}, Generation{generation}, promised, TestClock{last_failed}, std::vector<std::byte>(bytes)};
 }
@@ -12,10 +14,10 @@ Found found(std::uint32_t term, std::uint64_t promised, std::size_t bytes, std::
 // The same whatever the order in which the agents answer.
 Found best_of(const Found& left, const Found& right) {
   Found forward, backward;
-  take(forward, left);
-  take(forward, right);
-  take(backward, right);
-  take(backward, left);
+  take(forward, left, every_term);
+  take(forward, right, every_term);
+  take(backward, right, every_term);
+  take(backward, left, every_term);
   EXPECT_EQ(forward.term, backward.term);
   EXPECT_EQ(forward.bytes.size(), backward.bytes.size());
   EXPECT_EQ(forward.promised, backward.promised);
@@ -49,25 +51,58 @@ TEST(Found, ACopyThatHasOnlyBegunDoesNotCount) {
 }
 
 TEST(Found, WhatMayBeMissingDoesNotSuffice) {
+  const Told all{Term{0}, Term{1}, false, {}}, some{Term{0}, Term{1}, true, {Generation{1}}};
   Found nobody;
-  EXPECT_TRUE(suffices(nobody, Term{1}, Generation{}));  // nothing was ever determined
-  EXPECT_FALSE(suffices(nobody, Term{1}, Generation{1}));
-  EXPECT_TRUE(suffices(found(0, 848, 848), Term{1}, Generation{1}));
-  EXPECT_FALSE(suffices(found(0, 1000, 848), Term{1}, Generation{}));
-  // Taken over under term 1, by one that is lost too: what it wrote may have been stable at an agent that is not there any more.
-  EXPECT_FALSE(suffices(found(0, 848, 848), Term{2}, Generation{1}));
-  EXPECT_TRUE(suffices(found(0, 848, 848), Term{2}, Generation{}));
-  EXPECT_TRUE(suffices(found(1, 848, 900), Term{2}, Generation{1}));
+  EXPECT_TRUE(suffices(nobody, all));  // nothing was ever determined
+  EXPECT_FALSE(suffices(nobody, some));
+  EXPECT_TRUE(suffices(found(0, 848, 848), some));
+  EXPECT_FALSE(suffices(found(0, 1000, 848), all));
+  // Taken over under term 1 and settled, by one that is lost too: what it wrote may have been stable at an agent that is not there any more.
+  const Told later{Term{1}, Term{2}, true, {Generation{1}}};
+  EXPECT_FALSE(suffices(found(0, 848, 848), later));
+  EXPECT_TRUE(suffices(found(1, 848, 900), later));
 }
 
 // B was the holder, then C, which is lost; B was chosen again, and the node lost before it had sent anything there.
 TEST(Found, ACopyOfBeforeTheHolderThatIsLostDoesNotSuffice) {
-  EXPECT_FALSE(suffices(found(0, 40, 40, 0, 1), Term{1}, Generation{3}));
-  EXPECT_TRUE(suffices(found(0, 40, 48, 0, 3), Term{1}, Generation{3}));
-  EXPECT_TRUE(suffices(found(0, 40, 48, 0, 4), Term{1}, Generation{3}));
-  EXPECT_TRUE(suffices(found(0, 40, 40, 0, 1), Term{1}, Generation{})) << "whoever was the holder since was asked too";
+  const Told told{Term{0}, Term{1}, true, {Generation{3}}};
+  EXPECT_FALSE(suffices(found(0, 40, 40, 0, 1), told));
+  EXPECT_TRUE(suffices(found(0, 40, 48, 0, 3), told));
+  EXPECT_TRUE(suffices(found(0, 40, 40, 0, 1), {Term{0}, Term{1}, false, {Generation{3}}})) << "whoever was the holder since was asked too";
   // Two places have as much: the newer one counts.
   EXPECT_EQ(best_of(found(0, 40, 40, 0, 1), found(0, 40, 40, 0, 2)).generation, Generation{2});
+}
+
+// E, F and G held; F was replaced by H, which has nothing yet. E or G has all, of what F had nobody knows.
+TEST(Found, AnyHolderThatWasNotReplacedHasAll) {
+  const Told told{Term{0}, Term{1}, true, {Generation{1}, Generation{3}, Generation{4}}};
+  EXPECT_TRUE(suffices(found(0, 40, 48, 0, 1), told));
+  EXPECT_FALSE(suffices(found(0, 40, 48, 0, 2), told));
+  EXPECT_TRUE(suffices(found(0, 40, 48, 0, 3), told));
+}
+
+// The spare had found 848 bytes where 800 had been stable, and was lost before it was settled, and with it who had 848.
+TEST(Found, WhatAnUnsettledHostingPromisedWasToldToNobody) {
+  const Told told{Term{0}, Term{1}, true, {Generation{2}}};
+  Found best;
+  take(best, found(1, 848, 100), told.next);
+  EXPECT_FALSE(suffices(best, told)) << "nobody has anything";
+  take(best, found(0, 800, 800, 0, 2), told.next);
+  EXPECT_EQ(best.bytes.size(), 800u);
+  EXPECT_TRUE(suffices(best, told));
+  EXPECT_FALSE(suffices(best, {Term{0}, Term{1}, false, {}})) << "it had found them somewhere, and all are there";
+  take(best, found(1, 848, 850, 0, 9), told.next);
+  EXPECT_EQ(best.bytes.size(), 850u) << "a whole copy counts, whoever is settled";
+  EXPECT_TRUE(suffices(best, told));
+}
+
+TEST(Found, WhereNothingWasEverSettledNothingIsMissing) {
+  const Told told{Term{0}, Term{0}, true, {}};
+  EXPECT_TRUE(suffices({}, told));
+  Found best;
+  take(best, found(0, 100, 40), told.next);
+  EXPECT_TRUE(suffices(best, told));
+  EXPECT_TRUE(best.bytes.empty());
 }
 
 // Under optimist a copy of an older term has what was cut.

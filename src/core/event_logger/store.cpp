@@ -5,6 +5,14 @@
 
 namespace hf::core::event_logger {
 
+void Store::Stream::begin(Term term) {
+  if (term == label.term) return;
+#ifndef HOLDFAST_MUTATE_BEGUN_HIDES_WHOLE
+  if (is_whole() && known) older = label;
+#endif
+  label = {.term = term, .promised = label.promised};
+}
+
 Store::Verdict Store::on_append(Rank rank, Term term, Generation generation, std::uint64_t position, std::uint64_t promised,
                                 TestClock last_failed, Bytes bytes) {
   auto [at, is_new] = streams_.try_emplace(rank);
@@ -19,10 +27,10 @@ Store::Verdict Store::on_append(Rank rank, Term term, Generation generation, std
   }
 #ifndef HOLDFAST_MUTATE_ACCEPT_OUTDATED
   // It would cut off what came by the newer connection.
-  if (term == stream.term && generation < stream.generation) return Verdict::outdated;
+  if (term == stream.label.term && generation < stream.label.generation) return Verdict::outdated;
 #endif
-  stream.term = term;
-  stream.generation = generation;
+  stream.begin(term);
+  stream.label.generation = generation;
   stream.known = true;
   if (position > stream.bytes.size()) return Verdict::gap;
   if (!bytes.empty()) {
@@ -35,30 +43,32 @@ Store::Verdict Store::on_append(Rank rank, Term term, Generation generation, std
   }
   stream.last_failed = std::max(stream.last_failed, last_failed);
 #ifndef HOLDFAST_MUTATE_FORGET_PROMISED
-  stream.promised = std::max(stream.promised, promised);
+  stream.label.promised = std::max(stream.label.promised, promised);
 #endif
+  if (stream.is_whole()) stream.older.reset();
   return Verdict::taken;
 }
 
 void Store::on_cut(Rank rank, Term term, std::uint64_t kept) {
   auto at = streams_.find(rank);
-  if (at == streams_.end() || term < at->second.fence || term <= at->second.term) return;
+  if (at == streams_.end() || term < at->second.fence || term <= at->second.label.term) return;
   Stream& stream = at->second;
-  stream.fence = stream.term = term;
-  stream.generation = {};  // of a hosting elsewhere perhaps
+  stream.fence = term;
+  stream.begin(term);
 #ifndef HOLDFAST_MUTATE_HOLDER_NOT_CUT
   if (kept < stream.bytes.size()) {
     bytes_ -= stream.bytes.size() - kept;
     stream.bytes.shorten(kept);
   }
 #endif
-  stream.promised = std::min(stream.promised, kept);
+  stream.label.promised = std::min(stream.label.promised, kept);
+  if (stream.older) stream.older->promised = std::min(stream.older->promised, kept);
   stream.last_failed = {};  // the failed tests before the cut are events
 }
 
 void Store::on_carried(Rank rank, Term term, std::uint64_t position, TestClock last_failed, Bytes bytes) {
   auto at = streams_.find(rank);
-  if (at == streams_.end() || at->second.term != term || term < at->second.fence) return;
+  if (at == streams_.end() || at->second.label.term != term || term < at->second.fence) return;
   Stream& stream = at->second;
   stream.last_failed = std::max(stream.last_failed, last_failed);
   const std::uint64_t end = stream.bytes.size();
@@ -66,7 +76,7 @@ void Store::on_carried(Rank rank, Term term, std::uint64_t position, TestClock l
 #ifndef HOLDFAST_MUTATE_FORGET_CARRIED
   const Bytes behind = bytes.subspan(end - position);
   if (behind.size() > bytes_max_ - bytes_) {  // then they are missing, and whoever takes the rank over must know
-    stream.promised = std::max(stream.promised, position + bytes.size());
+    stream.label.promised = std::max(stream.label.promised, position + bytes.size());
     return;
   }
   stream.bytes.append(behind);
@@ -76,7 +86,7 @@ void Store::on_carried(Rank rank, Term term, std::uint64_t position, TestClock l
 
 Term Store::term(Rank rank) const {
   auto at = streams_.find(rank);
-  return at == streams_.end() ? Term{} : at->second.term;
+  return at == streams_.end() ? Term{} : at->second.label.term;
 }
 
 Store::Content Store::on_open(Rank rank, Term term) {
@@ -85,10 +95,11 @@ Store::Content Store::on_open(Rank rank, Term term) {
   if (term < stream.fence) return {.refused = true};
   stream.fence = term;
   const bool known = std::exchange(stream.known, true);
-  return {.term = stream.term,
-          .generation = stream.generation,
+  const Label label = stream.older.value_or(stream.label);
+  return {.term = label.term,
+          .generation = label.generation,
           .known = known,
-          .promised = stream.promised,
+          .promised = label.promised,
           .last_failed = stream.last_failed,
           .bytes = stream.bytes.view()};
 }
@@ -105,7 +116,7 @@ TestClock Store::last_failed(Rank rank) const {
 
 void Store::forget(Rank rank, Term below) {
   auto at = streams_.find(rank);
-  if (at == streams_.end() || at->second.term >= below) return;
+  if (at == streams_.end() || at->second.label.term >= below) return;
   bytes_ -= at->second.bytes.size();
 #ifdef HOLDFAST_MUTATE_FORGET_FENCE
   streams_.erase(at);

@@ -6,6 +6,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include "base/bytes.hpp"
 #include "base/growing_bytes.hpp"
@@ -38,10 +39,11 @@ class Store {
   void on_carried(Rank rank, Term term, std::uint64_t position, TestClock last_failed, Bytes bytes);
   Term term(Rank rank) const;  // of the hosting that appended last
 
+  // While a hosting's copy has only begun, and stands on all of an older one's, it is still the older one's.
   struct Content {
     bool refused = false;
     Term term{};                 // of the hosting that appended last
-    Generation generation{};     // of the last append; 0: none under that term
+    Generation generation{};     // of its last append; 0: none under that term
     bool known = false;          // something was appended or opened here before
     std::uint64_t promised = 0;  // more than `bytes` holds: events were lost with their holder
     TestClock last_failed{};
@@ -57,12 +59,19 @@ class Store {
   std::uint64_t bytes() const { return bytes_; }
 
  private:
+  // Whose copy it is.
+  struct Label {
+    Term term{};
+    Generation generation{};  // of the last append under that term
+    std::uint64_t promised = 0;
+  };
   struct Stream {
     Term fence{};  // appends of lower terms are refused
-    Term term{};   // of what is here
-    Generation generation{};  // of the last append under that term
+    Label label{};
+    std::optional<Label> older{};  // one that was whole, of which this one was made, and is not
     bool known = false;  // appended or opened, and not forgotten since
-    std::uint64_t promised = 0;
+    bool is_whole() const { return bytes.size() >= label.promised; }
+    void begin(Term term);
     TestClock last_failed{};
     GrowingBytes bytes{};
   };

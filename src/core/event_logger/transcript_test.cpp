@@ -152,7 +152,7 @@ class Story {
     else out_ << content.bytes.size() << " bytes, promised " << content.promised << failed_to(content.last_failed)
               << (content.promised > content.bytes.size() ? ": lost" : "") << "\n";
   }
-  // adopt 1 term 1 from B C, whole 3: of all that these have.
+  // adopt 1 term 1 from B C, whole 3: of all that these have, of hostings that were settled.
   void adopt(const std::vector<std::string>& w) {
     Found best;
     const Term term{static_cast<std::uint32_t>(std::stoul(w[3]))};
@@ -164,11 +164,13 @@ class Story {
                   content.generation,
                   content.promised,
                   content.last_failed,
-                  {content.bytes.begin(), content.bytes.end()}});
+                  {content.bytes.begin(), content.bytes.end()}}, term);
     }
-    const Generation whole_from{whole == w.end() ? 0 : static_cast<std::uint32_t>(std::stoul(whole[1]))};
+    const Term before{term.value - 1};
+    Told told{before, term, whole != w.end(), {}};
+    for (auto present = whole; present != w.end() && ++present != w.end();) told.present.insert(Generation{static_cast<std::uint32_t>(std::stoul(*present))});
     out_ << best.bytes.size() << " bytes, promised " << best.promised << ", of term " << best.term.value << ", generation "
-         << best.generation.value << (suffices(best, term, whole_from) ? "" : ": lost") << "\n";
+         << best.generation.value << (suffices(best, told) ? "" : ": lost") << "\n";
   }
   void tell(const std::string& name) {
     Agent& a = agent(name);
@@ -268,8 +270,10 @@ TEST(EventLogger, WhatAnEarlierGenerationSentCutsNothingOff) {
   // Another agent counts its own holders.
   EXPECT_EQ(append(1, 2, 32), Store::Verdict::taken);
   store.on_cut(Rank{0}, Term{2}, 48);
-  EXPECT_EQ(store.on_open(Rank{0}, Term{2}).generation, Generation{}) << "nobody appended under that term";
+  const Store::Content cut = store.on_open(Rank{0}, Term{2});
+  EXPECT_TRUE(cut.term == Term{1} && cut.generation == Generation{2}) << "nobody has appended under the new term";
   EXPECT_EQ(append(2, 1, 48), Store::Verdict::taken);
+  EXPECT_EQ(store.on_open(Rank{0}, Term{2}).generation, Generation{1});
 }
 
 TEST(EventLogger, WhatIsForgottenStaysFencedAndIsUnknown) {

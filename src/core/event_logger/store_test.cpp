@@ -1,0 +1,69 @@
+#include "core/event_logger/store.hpp"
+
+#include <gtest/gtest.h>
+
+namespace hf::core::event_logger {
+namespace {
+
+constexpr Rank rank{3};
+
+// A hosting under term 1 takes over from term 0, of which this holder has 48 bytes and another had 100.
+struct Begun : testing::Test {
+  Store store{1 << 20};
+  void append(Term term, Generation generation, std::uint64_t position, std::uint64_t promised, std::size_t bytes) {
+    ASSERT_EQ(store.on_append(rank, term, generation, position, promised, {}, std::vector<std::byte>(bytes)), Store::Verdict::taken);
+  }
+  Store::Content open(Term term) { return store.on_open(rank, term); }
+  Begun() {
+    append(Term{0}, Generation{2}, 0, 0, 0);
+    append(Term{0}, Generation{2}, 0, 40, 48);
+    open(Term{1});
+    append(Term{1}, Generation{7}, 0, 100, 0);
+  }
+};
+
+TEST_F(Begun, IsStillTheOlderHostingsCopy) {
+  append(Term{1}, Generation{7}, 48, 100, 20);
+  const auto content = open(Term{2});
+  EXPECT_EQ(content.term, Term{0});
+  EXPECT_EQ(content.generation, Generation{2});
+  EXPECT_EQ(content.promised, 40u);
+  EXPECT_EQ(content.bytes.size(), 68u);
+}
+
+TEST_F(Begun, IsTheNewHostingsOnceItIsWhole) {
+  append(Term{1}, Generation{7}, 48, 100, 52);
+  append(Term{1}, Generation{7}, 100, 160, 0);  // more is promised than is here: it was told, and the older one has not got it
+  const auto content = open(Term{2});
+  EXPECT_EQ(content.term, Term{1});
+  EXPECT_EQ(content.generation, Generation{7});
+  EXPECT_EQ(content.promised, 160u);
+}
+
+// Taken over once more, by a hosting that begins as well.
+TEST_F(Begun, StaysSoOverSeveralHostings) {
+  open(Term{2});
+  append(Term{2}, Generation{1}, 0, 100, 0);
+  EXPECT_EQ(open(Term{3}).term, Term{0});
+}
+
+TEST_F(Begun, HasTheTermOfTheLastAppendForWhatIsCarriedAndCut) {
+  EXPECT_EQ(store.term(rank), Term{1});
+  store.on_cut(rank, Term{2}, 16);
+  const auto content = open(Term{2});
+  EXPECT_EQ(content.bytes.size(), 16u);
+  EXPECT_EQ(content.promised, 16u) << "no more of any hosting is part of the stream";
+}
+
+TEST(Store, ACopyThatWasNeverWholeIsNobodysElse) {
+  Store store(1 << 20);
+  ASSERT_EQ(store.on_append(rank, Term{0}, Generation{1}, 0, 100, {}, {}), Store::Verdict::taken);
+  store.on_open(rank, Term{1});
+  ASSERT_EQ(store.on_append(rank, Term{1}, Generation{1}, 0, 120, {}, {}), Store::Verdict::taken);
+  const auto content = store.on_open(rank, Term{2});
+  EXPECT_EQ(content.term, Term{1});
+  EXPECT_EQ(content.promised, 120u);
+}
+
+}  // namespace
+}  // namespace hf::core::event_logger
