@@ -32,14 +32,16 @@ class Agents(threading.Thread):
             time.sleep(0.02)
 
     def count(self):
-        n = 0
+        parents = {}
         for entry in Path("/proc").iterdir():
             try:
-                n += entry.name.isdigit() and (entry / "cmdline").read_bytes().startswith(b"holdfast\0agent\0") and \
-                    self.marker.encode() in (entry / "environ").read_bytes()
+                if entry.name.isdigit() and (entry / "cmdline").read_bytes().startswith(b"holdfast\0agent\0") and \
+                        self.marker.encode() in (entry / "environ").read_bytes():
+                    parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
             except OSError:
                 pass
-        return n
+        # An agent's child is a rank that it has forked and that has not yet become its program.
+        return sum(parent not in parents for parent in parents.values())
 
 
 class Partitions(OrdersJob):
