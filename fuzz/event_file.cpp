@@ -21,7 +21,7 @@ Octets sample(Random& random) {
     const std::vector<std::byte> bytes(kind == FileRecord::Kind::append ? random() % 40 : 0);
     const Term term{static_cast<std::uint32_t>(random() % 2)};
     const TestClock last_failed{random() % 4};
-    encode({kind, Rank{rank}, term, ends[rank], random() % 64, last_failed, bytes}, name, out.size(), synced, out);
+    encode({kind, Rank{rank}, term, ends[rank], {random() % 64, TestClock{random() % 4}}, last_failed, bytes}, name, out.size(), synced, out);
     ends[rank] += bytes.size();
     if (random() % 2) synced = out.size();
   }

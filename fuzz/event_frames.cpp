@@ -73,12 +73,12 @@ Octets sample(Random& random) {
   for (std::uint64_t n = random() % 10; n > 0; --n) {
     const auto rank = static_cast<std::int32_t>(small(ranks));
     switch (random() % 8) {
-      case 0: put(out, ControlKind::events_append, daemon::EventsAppend{rank, small(3), small(3), 0, small(65), small(65), small(4)}, small(64)); break;
+      case 0: put(out, ControlKind::events_append, daemon::EventsAppend{rank, small(3), small(3), 0, small(65), small(65), small(4), small(4)}, small(64)); break;
       case 1: put(out, ControlKind::events_open, daemon::EventsName{rank, small(4)}); break;
       case 2: put(out, ControlKind::events_stable, daemon::EventsStable{rank, 0, small(65), small(4)}); break;
       case 3: {
         const std::uint64_t total = small(3) * 32;
-        put(out, ControlKind::events_content, daemon::EventsContent{rank, 1, 0, 1, small(3), 0, small(65), 0, 0, total}, total);
+        put(out, ControlKind::events_content, daemon::EventsContent{rank, 1, 0, 1, small(3), 0, small(65), small(4), 0, 0, total}, total);
         break;
       }
       case 5: put(out, ControlKind::events_cut, daemon::EventsCut{rank, small(4), small(65)}); break;

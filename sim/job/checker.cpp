@@ -52,8 +52,8 @@ void Checker::on_node_lost(Rank rank) {
   if (!optimistic_) of(rank).on_node.clear();
 }
 
-void Checker::on_cut(Rank rank, Term term, std::uint64_t position) {
-  const std::size_t repeated = lineage_.on_cut(rank, term, position);
+void Checker::on_cut(Rank rank, Term term, std::uint64_t position, bool more) {
+  const std::size_t repeated = lineage_.on_cut(rank, term, position, more);
   of(rank).stored.on_cut(term, position);
   RankState& state = of(rank);
   if (!state.lives.empty() && state.lives.back()->seen.size() > state.on_node.size()) state.on_node = state.lives.back()->seen;
@@ -161,7 +161,7 @@ void Checker::on_cancel(Life& life, std::uint32_t post, bool cancelled) {
 
 void Checker::on_stored(Rank rank, int place, Term term, std::uint64_t end, Bytes events, TestClock last_failed) {
   StoredEvents& stored = of(rank).stored;
-  if (!optimistic_) return stored.on_stored(place, events, last_failed);
+  if (!optimistic_) return stored.on_stored(place, end - events.size(), events, last_failed);
   const std::uint64_t stable = stored.on_extent(place, term, end);
   lineage_.on_stable(rank, stored.term(), stable);
 }

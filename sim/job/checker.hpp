@@ -122,7 +122,7 @@ class Checker {
 
   // ---- under optimist
   Lineage& lineage() { return lineage_; }
-  void on_cut(Rank rank, Term term, std::uint64_t position);
+  void on_cut(Rank rank, Term term, std::uint64_t position, bool more);
   void on_rolled_back(Rank rank, const Life* life, std::uint64_t position, std::size_t heard) {
     lineage_.on_rolled_back(rank, life ? &life->lineage : nullptr, position, heard);
   }

@@ -21,7 +21,11 @@ FileName name_of(NodeId agent) { return {job_key, static_cast<std::uint32_t>(age
 
 }  // namespace
 
-EventFiles::EventFiles(World& world, Node& node) : world_(world), node_(node), writer_(name_of(node.id())) {}
+EventFiles::EventFiles(World& world, Node& node)
+    : world_(world),
+      node_(node),
+      feed_(*this, world.options().in_flight_bytes_max(), world.options().append_bytes_max()),
+      writer_(name_of(node.id())) {}
 
 // ---- the agent's loop
 

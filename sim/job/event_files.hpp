@@ -68,7 +68,7 @@ class EventFiles final : private core::event_logger::FileFeed::Writer {
 
   World& world_;
   Node& node_;
-  core::event_logger::FileFeed feed_{*this, 4 << 20};
+  core::event_logger::FileFeed feed_;
   core::event_logger::FileWriter writer_;
   std::deque<Request> requests_, writing_;
   struct Synced {

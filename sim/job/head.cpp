@@ -280,8 +280,8 @@ void Head::on_adopted(Node& from, std::uint64_t group) {
 // ---- cuts
 
 // Everybody hears of a cut before anything of its term, from the head, in one order.
-void Head::tell_cut(Rank rank, Term term, std::uint64_t position) {
-  world_.checker().on_cut(rank, term, position);
+void Head::tell_cut(Rank rank, Term term, std::uint64_t position, bool more) {
+  world_.checker().on_cut(rank, term, position, more);
   for (std::size_t i = 0; i < agents_.size(); ++i) {
     if (agents_[i].lost) continue;
     Node& node = world_.node(NodeId(static_cast<int>(i)));
@@ -292,7 +292,9 @@ void Head::tell_cut(Rank rank, Term term, std::uint64_t position) {
 void Head::on_proposed(Node& from, const Adoption& adoption, std::vector<std::uint64_t> positions) {
   hear(from, [this, node = from.id(), adoption, positions = std::move(positions)] {
     if (lost(node)) return;
-    for (std::size_t i = 0; i < positions.size(); ++i) tell_cut(adoption.ranks[i].rank, adoption.ranks[i].term, positions[i]);
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      tell_cut(adoption.ranks[i].rank, adoption.ranks[i].term, positions[i], i + 1 < positions.size());
+    }
     tell(node, [&n = world_.node(node), group = adoption.group] { n.begin(group); });
   });
 }

@@ -77,7 +77,7 @@ class Head {
   core::event_logger::Told told(const Hosting& hosting) const;
   void move(const std::vector<Rank>& ranks, NodeId to);
   void broadcast(Rank rank);
-  void tell_cut(Rank rank, Term term, std::uint64_t position);
+  void tell_cut(Rank rank, Term term, std::uint64_t position, bool more = false);  // with the next one it is of one adoption
   void gather(Rank rank);
   template <class Action>
   void tell(NodeId node, Action action);

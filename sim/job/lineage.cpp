@@ -85,7 +85,10 @@ void Lineage::on_written(State& state, Bytes bytes, std::size_t seen) {
   for (std::size_t end = 0; at < bytes.size(); at = end) {
     std::memcpy(&head, bytes.data() + at, sizeof(head));
     end = at + core::vprotocol::encoded_bytes(head);
-    if (head.kind == EventKind::dependency) continue;
+    if (head.kind == EventKind::dependency) {
+      mark(end, 0);  // what it is of is not matched yet
+      continue;
+    }
     for (; next != state.merges.end() && next->at <= at; ++next) merge(state.depends, snapshots_[next->message]);
     const Bytes item = bytes.subspan(at, end - at);
     events_.push_back({own, events_[own].depth + 1, is_of_line ? 0 : line.cuts[state.cuts].number, false, false, {item.begin(), item.end()}});
@@ -117,8 +120,9 @@ void Lineage::on_stable(Rank rank, Term term, std::uint64_t end) {
 
 // ---- failures
 
-std::size_t Lineage::on_cut(Rank rank, Term term, std::uint64_t position) {
+std::size_t Lineage::on_cut(Rank rank, Term term, std::uint64_t position, bool more) {
   Line& line = of(rank);
+  more_.push_back(more);
   line.cuts.push_back({++cuts_, term, position});
   const Mark kept = mark_at(line, position);
   if (kept.position != position) violation_(fmt::format("rank {} is cut at {}, inside an event", rank.value, position));
@@ -140,9 +144,13 @@ void Lineage::on_rolled_back(Rank rank, const State* state, std::uint64_t positi
     for (const auto& m : state->merges) merge(now, snapshots_[m.message]);
     is_orphan |= depends_on_lost(now, heard);
   }
-  if (depends_on_lost(mark_at(line, position).depends, heard)) {
+  // What was stable of one is lost because of what another has not, of which it has not heard then: a second cut follows.
+  std::size_t whole = heard;
+  while (whole > 0 && more_[whole - 1]) --whole;
+  if (depends_on_lost(mark_at(line, position).depends, whole)) {
     violation_(fmt::format("rank {} is cut at {}, and is an orphan before", rank.value, position));
   }
+  if (needless_) return;
   if (!is_orphan) violation_(fmt::format("rank {} is rolled back, and depends on nothing lost", rank.value));
   const std::size_t events = mark_at(line, position).events;
   auto next = std::ranges::find_if(line.marks, [&](const Mark& mark) { return mark.events > events; });

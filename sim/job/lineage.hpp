@@ -32,7 +32,9 @@ class Lineage {
     std::vector<Merge> merges;
   };
   // Without ranks nothing is kept, and nothing wrong is found.
-  explicit Lineage(int ranks, std::function<void(std::string)> violation);
+  Lineage(int ranks, std::function<void(std::string)> violation);
+  // Streams may be cut between an event and the records of dependencies behind it: whoever depends on these rolls back too, and need not.
+  void expect_needless_rollbacks() { needless_ = true; }
 
   // Of a hosting under `term`; one that was ended by a cut, and does not know it, has no part in the history.
   State on_start(Rank rank, Term term, Bytes stream);
@@ -44,8 +46,8 @@ class Lineage {
   SnapshotId snapshot(State& state);
   // All events of the rank that end by `end`, of its stream as it was under `term`, are where they survive.
   void on_stable(Rank rank, Term term, std::uint64_t end);
-  // In the order in which everybody hears of them. Returns how many observations of its program the rank must repeat.
-  std::size_t on_cut(Rank rank, Term term, std::uint64_t position);
+  // In the order in which everybody hears of them. `more`: with the next one it is of one adoption. Returns how many observations of its program the rank must repeat.
+  std::size_t on_cut(Rank rank, Term term, std::uint64_t position, bool more);
   // By an agent that has heard of the first `heard` of all cuts.
   void on_rolled_back(Rank rank, const State* state, std::uint64_t position, std::size_t heard);
   // Something left the job that depends on this.
@@ -88,6 +90,8 @@ class Lineage {
   std::vector<Event> events_;
   std::vector<Depends> snapshots_;
   std::size_t cuts_ = 0;
+  std::vector<bool> more_;  // of each cut
+  bool needless_ = false;
   std::function<void(std::string)> violation_;
 };
 

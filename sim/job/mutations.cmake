@@ -59,6 +59,13 @@ holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/file_writer.cpp MUTATIO
 holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/event_file.cpp MUTATIONS NO_CHECKSUM ${disk} disk-damage,node --steps 30)
 holdfast_sim_mutations(5000 SOURCES ${here}/event_files.cpp MUTATIONS READ_BEFORE_FENCE
                        ${disk} related-nodes,pause --ranks 6 --nodes 5 --spares 2 --faults 6)
+# What is left ends within an event, or before a failed test.
+set(pieces ARGS --log-level disk --ranks 6 --nodes 5 --spares 2 --faults 5 --kinds)
+holdfast_sim_mutations(500 SOURCES ${core}/vprotocol/pessimist.cpp MUTATIONS RUN_LEFT_OPEN ${pieces} related-nodes,kill)
+holdfast_sim_mutations(500 SOURCES ${core}/event_logger/found.cpp MUTATIONS ANY_FAILED_TEST ${pieces} pause,node)
+holdfast_sim_mutations(500 SOURCES ${core}/event_logger/sender.cpp MUTATIONS FAILED_AHEAD ${pieces} related-nodes,kill)
+holdfast_sim_mutations(1000 SOURCES ${core}/event_logger/sender.cpp MUTATIONS ASK_FROM_THE_START
+                       ARGS --event-copies 2 --ranks 6 --nodes 6 --spares 2 --faults 4 --kinds related-nodes,kill)
 # Hostings that are lost before they are settled.
 set(copies ARGS --event-copies 2 --ranks 6 --nodes 6 --spares 2 --workload traffic --faults 4 --kinds)
 holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/copies.cpp MUTATIONS SETTLED_AT_ONCE ${copies} related-nodes,node)
@@ -105,6 +112,8 @@ holdfast_sim_optimist(20000 SOURCES ${core}/vprotocol/optimist.cpp MUTATIONS NO_
 holdfast_sim_optimist(2000 SOURCES ${core}/vprotocol/pessimist.cpp MUTATIONS DROP_MATCH DROP_DELIVERY DROP_FAILED_TEST RUN_LEFT_OPEN
                       ${traffic})
 holdfast_sim_optimist(10000 SOURCES ${here}/keeper.cpp MUTATIONS HOLDER_TELLS ${nodes} related-nodes --steps 3 --faults 1)
+holdfast_sim_optimist(1000 SOURCES ${core}/event_logger/file_feed.cpp MUTATIONS PART_OF_A_COPY_IS_STABLE
+                      ARGS --log-level node+disk --ranks 6 --nodes 5 --spares 2 --faults 5 --kinds related-nodes,kill,rollback --first-seed 500)
 # What leaves the job; what does not wait.
 holdfast_sim_optimist(200 SOURCES ${here}/optimism.cpp MUTATIONS OUTPUT_AT_ONCE MATCHED_AT_ONCE SEND_WAITS)
 # Orphans.

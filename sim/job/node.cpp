@@ -7,7 +7,7 @@ namespace hf::sim::job {
 Node::Node(World& world, NodeId self)
     : world_(world),
       self_(self),
-      sent_(world.options().event_copies, 4 << 20),
+      sent_(world.options().event_copies, world.options().in_flight_bytes_max(), world.options().append_bytes_max()),
       copies_(static_cast<std::size_t>(world.options().event_copies)) {
   if (world.options().on_disk()) files_ = std::make_unique<EventFiles>(world, *this);
 }

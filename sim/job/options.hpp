@@ -48,6 +48,10 @@ struct JobOptions {
   std::vector<Fault::Kind> kinds;     // of them; empty: all that the level is for
   std::vector<int> only;              // of the faults drawn; empty: all
   std::uint64_t seed = 1;
+  // Of events on their way to a holder or a disk. In every other run a piece ends within an event.
+  bool in_pieces() const { return !timing && seed % 2 == 1; }
+  std::uint64_t in_flight_bytes_max() const { return in_pieces() ? 40 : 4 << 20; }
+  std::uint64_t append_bytes_max() const { return in_pieces() ? 40 : 256 << 10; }
   std::optional<Timing> timing;       // then `workload` is of no account, and nothing fails
 };
 

@@ -17,8 +17,8 @@ Process::Process(World& world, Node& node, Rank self, Incarnation incarnation, R
       life_(world.checker().on_start(self, incarnation, node.term(self), node.home(self), node.stream(self))),
       optimist_(self),
       optimistic_(world.options().optimistic()) {
-  if (optimistic_) protocol_.record_failed_tests();
-  else if (world.options().keeps_events()) protocol_.gate_failed_tests();
+  if (world.options().keeps_events()) protocol_.record_failed_tests();
+  if (world.options().keeps_events() && !optimistic_) protocol_.gate_failed_tests();
   restarted_ = incarnation.value > 0;
   if (restarted_) load_past();
   if (optimistic_) begin_optimist();
@@ -230,7 +230,7 @@ void Process::persist_events() {
   if (optimistic_) optimist_.on_stored(stream_end(), protocol_);
   if (optimistic_) world_.checker().lineage().on_written(life_.lineage, events, life_.seen.size());
   log_.events.insert(log_.events.end(), events.begin(), events.end());
-  if (!world_.options().keeps_events()) world_.checker().on_stored(self_, stored_here, {}, 0, events, {});
+  if (!world_.options().keeps_events()) world_.checker().on_stored(self_, stored_here, {}, stream_end(), events, {});
   protocol_.events_taken();
   if (optimistic_) node_.determined(self_);
   else if (world_.options().keeps_events()) await_holder();

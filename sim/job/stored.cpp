@@ -59,7 +59,17 @@ std::uint64_t StoredEvents::least(const std::map<int, std::uint64_t>& by_place) 
 
 void StoredEvents::settle_tests() { last_test_ = std::max(last_test_, least(last_tests_)); }
 
-void StoredEvents::on_stored(int place, Bytes events, TestClock last_failed) {
+// From the beginning of an event on.
+Bytes StoredEvents::with_begun(int place, std::uint64_t position, Bytes events) {
+  Begun& begun = begun_[place];
+  if (position <= begun.position || position > begun.position + begun.bytes.size()) begun = {position, {}};
+  begun.bytes.resize(position - begun.position);
+  begun.bytes.insert(begun.bytes.end(), events.begin(), events.end());
+  return begun.bytes;
+}
+
+void StoredEvents::on_stored(int place, std::uint64_t position, Bytes added, TestClock last_failed) {
+  Bytes events = with_begun(place, position, added);
   std::uint64_t& last_test = last_tests_[place];
   last_test = std::max(last_test, last_failed.value);
   for (EventHead head; events.size() >= sizeof(head);) {
@@ -75,6 +85,10 @@ void StoredEvents::on_stored(int place, Bytes events, TestClock last_failed) {
     if (head.kind == EventKind::cancel) store(place, Kind::cancel, head.key);
     events = events.subspan(bytes);
   }
+  Begun& begun = begun_[place];
+  const std::size_t whole = begun.bytes.size() - events.size();
+  begun.position += whole;
+  begun.bytes.erase(begun.bytes.begin(), begun.bytes.begin() + static_cast<std::ptrdiff_t>(whole));
   settle_tests();
 }
 

@@ -23,7 +23,8 @@ class StoredEvents {
   };
   void want(const Wanted& wanted);
 
-  void on_stored(int place, Bytes events, TestClock last_failed);
+  // `position`: of the first of these bytes in the rank's stream. They may end within an event.
+  void on_stored(int place, std::uint64_t position, Bytes added, TestClock last_failed);
   // Under optimist: the rank goes on under this term with what stands before `position`.
   void on_cut(Term term, std::uint64_t position);
   // The stream as it is under that term, up to there. Returns how far it is stable, as it is under term().
@@ -40,12 +41,18 @@ class StoredEvents {
   bool suffices(const std::vector<int>& places) const;
   void store(int place, Kind kind, std::uint64_t key);
   void settle_tests();
+  Bytes with_begun(int place, std::uint64_t position, Bytes events);
   std::uint64_t least(const std::map<int, std::uint64_t>& by_place) const;
 
   Wanted wanted_;
   std::set<Key> stable_;
   std::map<Key, std::vector<int>> partly_;  // not stable yet
   std::map<int, std::uint64_t> last_tests_;
+  struct Begun {  // an event, and not whole
+    std::uint64_t position = 0;
+    std::vector<std::byte> bytes;
+  };
+  std::map<int, Begun> begun_;  // by place
   std::uint64_t last_test_ = 0;
   Term term_{};
   std::vector<std::pair<Term, std::uint64_t>> cuts_;

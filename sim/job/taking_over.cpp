@@ -108,8 +108,8 @@ void Node::conclude_fetch() {
     Found& best = fetch_->found[rank.rank];
     // One level may have promised what the other had not: nobody was told.
     if (files && best.whole) {
-      best.promised = std::min<std::uint64_t>(best.promised, best.bytes.size());
-      best.begun = 0;
+      best.promised = both(best.promised, best.extent());
+      best.begun = {};
     }
     if (files) rank.told.place_lost = false;
     else rank.told.place_lost |= fetch_->place_lost;

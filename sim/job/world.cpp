@@ -24,6 +24,7 @@ World::World(const JobOptions& options, const std::vector<Fault>& faults)
       head_(*this) {
   auto diverges = [](const Fault& fault) { return fault.kind == Fault::diverge; };
   if (std::ranges::any_of(faults_, diverges)) checker_.expect_differences();
+  if (options.in_pieces()) checker_.lineage().expect_needless_rollbacks();
   for (int node = 0; node < options.agents(); ++node) nodes_.push_back(std::make_unique<Node>(*this, NodeId(node)));
 }
 

@@ -155,9 +155,9 @@ void Agent::adopt(std::map<Rank, EventKeeper::Found> found, std::string failure)
 // Nothing: what was found of its events is all that ever was told to be stable.
 std::string Agent::why_lost(const AdoptedRank& adopted, const EventKeeper::Found& found) const {
   if (core::event_logger::suffices(found, told_of(adopted))) return {};
-  const bool counted = found.promised > found.bytes.size();
+  const bool counted = found.promised.end > found.bytes.size();
   return fmt::format("the determinants of rank {} were lost: {} bytes of {} are left", adopted.rank, found.bytes.size(),
-                     counted ? fmt::format("{}", found.promised) : "an unknown number");
+                     counted ? fmt::format("{}", found.promised.end) : "an unknown number");
 }
 
 Result<> Agent::adopt_one(const AdoptedRank& adopted, const EventKeeper::Found& found) {

@@ -162,7 +162,7 @@ struct EventsAppend {
   std::uint32_t term = 0;
   std::uint32_t generation = 0;  // in which the receiver is the holder
   std::uint32_t reserved = 0;
-  std::uint64_t position = 0, promised = 0, last_failed = 0;
+  std::uint64_t position = 0, promised = 0, promised_failed = 0, last_failed = 0;
 };
 struct EventsStable {
   std::int32_t rank = 0;
@@ -199,7 +199,7 @@ struct EventsContent {
   std::uint32_t known = 0;      // 0: nothing was ever appended here
   std::uint32_t generation = 0; // of that hosting's last append; 0: none
   std::uint32_t reserved = 0;
-  std::uint64_t promised = 0, last_failed = 0, offset = 0, total = 0;
+  std::uint64_t promised = 0, promised_failed = 0, last_failed = 0, offset = 0, total = 0;
 };
 
 // What a connection is for. Who proves itself for one cannot be taken for another.

@@ -105,7 +105,7 @@ void EventKeeper::on_content(int place, const EventsContent& content, Bytes byte
   coming.known = content.known != 0;
   coming.term = Term{content.held_term};
   coming.generation = Generation{content.generation};
-  coming.promised = content.promised;
+  coming.promised = {content.promised, TestClock{content.promised_failed}};
   coming.last_failed = TestClock{content.last_failed};
   coming.bytes.insert(coming.bytes.end(), bytes.begin(), bytes.end());
   if (coming.bytes.size() < content.total) return;
@@ -131,8 +131,8 @@ void EventKeeper::conclude_fetch() {
   for (auto& [rank, best] : fetch->found) {
     // One level may have promised what the other had not: nobody was told.
     if (files && best.whole) {
-      best.promised = std::min<std::uint64_t>(best.promised, best.bytes.size());
-      best.begun = 0;
+      best.promised = both(best.promised, best.extent());
+      best.begun = {};
     }
   }
   fetch->on_found({std::move(fetch->found), {}, files, !fetch->place_lost, fetch->files_failure});

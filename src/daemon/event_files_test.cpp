@@ -155,10 +155,10 @@ TEST_F(EventFilesTest, DamageIsNamed) {
     ASSERT_TRUE(a.wait([&] { return a.stable(1) == end; }));
   }
   os::UniqueFd file(::open((path_ + "/node-0").c_str(), O_RDWR | O_CLOEXEC));
-  ASSERT_EQ(::pwrite(file.get(), "x", 1, 24 + 56 + 3), 1);
+  ASSERT_EQ(::pwrite(file.get(), "x", 1, 24 + 64 + 3), 1);
   std::string why;
   s.take(1, 1, 0, why);
-  EXPECT_EQ(why, "the event file of node 0 is damaged at byte 80");
+  EXPECT_EQ(why, "the event file of node 0 is damaged at byte 88");
 }
 
 TEST_F(EventFilesTest, AMissingFileIsNamed) {

@@ -49,8 +49,8 @@ void EventKeeper::on_guest_frame(const GuestPtr& guest, ControlKind kind, Bytes 
 
 void EventKeeper::on_append(Guest& guest, const EventsAppend& append, Bytes bytes) {
   using Verdict = core::event_logger::Store::Verdict;
-  switch (store_.on_append(Rank{append.rank}, Term{append.term}, Generation{append.generation}, append.position, append.promised,
-                           TestClock{append.last_failed}, bytes)) {
+  switch (store_.on_append(Rank{append.rank}, Term{append.term}, Generation{append.generation}, append.position,
+                           {append.promised, TestClock{append.promised_failed}}, TestClock{append.last_failed}, bytes)) {
     case Verdict::taken: guest.unanswered[Rank{append.rank}] = Term{append.term}; return;
     case Verdict::outdated: return;
     case Verdict::refused: return guest.channel->send(ControlKind::events_refused, EventsName{append.rank, append.term});
@@ -87,7 +87,8 @@ void EventKeeper::on_open(Guest& guest, const EventsName& name) {
                      .held_term = content.term.value,
                      .known = content.known,
                      .generation = content.generation.value,
-                     .promised = content.promised,
+                     .promised = content.promised.end,
+                     .promised_failed = content.promised.last_failed.value,
                      .last_failed = content.last_failed.value,
                      .total = content.bytes.size()};
   do {

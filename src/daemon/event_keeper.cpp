@@ -300,7 +300,8 @@ void EventKeeper::pump(Copy& copy) {
                             .term = append.term.value,
                             .generation = append.generation.value,
                             .position = append.position,
-                            .promised = append.promised,
+                            .promised = append.promised.end,
+                            .promised_failed = append.promised.last_failed.value,
                             .last_failed = append.last_failed.value};
     copy.visit.door->channel().send(ControlKind::events_append, head, scratch_);
   }

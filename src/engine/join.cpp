@@ -45,7 +45,10 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   job.keeps_payloads = job.logging && w.keeps_payloads != 0;
   node_level_ = job.logging && w.log_level != wire::LogLevel::process;
   if (node_level_ && w.protocol == wire::Protocol::optimist) optimist_ = std::make_unique<core::vprotocol::Optimist>(job.self);
-  if (node_level_) protocol.gate_failed_tests();
+  if (node_level_) {
+    protocol.gate_failed_tests();
+    protocol.record_failed_tests();
+  }
   restarted = w.incarnation > 0;
   kill_at_call = w.incarnation == 0 ? w.kill_at_call : 0;
   drops_every_ = w.drops_every_calls;

@@ -25,7 +25,6 @@ Dependency dependency_of_board(Rank rank, std::uint64_t word) {
 
 // `past`: the predecessors' event stream. Before the program's first call.
 void EngineImpl::begin_optimist(Bytes past) {
-  protocol.record_failed_tests();
   cuts_seen_ = agent->cut_total();
   load_cuts(optimist_->cuts());
   optimist_->begin(agent->events_term(job.self), past);

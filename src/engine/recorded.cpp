@@ -56,7 +56,7 @@ void EngineImpl::order_threads(bool may_give_up, void (*several)(void* self), vo
 
 // As store_events, but that nobody is asked to take it before a frame depends on it: a program may read a clock very often.
 void EngineImpl::store_libc_event(Bytes event) {
-  if (optimist_) {
+  if (optimist_ || protocol.has_failed_run()) {
     protocol.close_failed_run();
     persist_events();
   }

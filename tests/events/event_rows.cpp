@@ -19,6 +19,7 @@ namespace event_rows {
 namespace {
 
 using hf::core::vprotocol::EventHead;
+using hf::core::vprotocol::EventKind;
 
 std::vector<Logged> logged() {
   const std::vector<std::byte> bytes = hf::abi::process().engine->logged_events();
@@ -37,12 +38,21 @@ void fail(const Row& row, const char* what) {
   MPI_Abort(MPI_COMM_WORLD, 4);
 }
 
+// Tests of the row before that found nothing are written before an event of another kind, where a part of the log may be all that is left.
+bool closes_a_run(const Row& before, const Row& row) {
+  if (hf::abi::process().engine->job().node_count == 1 || !before.events.empty() || row.events.empty()) return false;
+  return std::strstr(before.name, "nothing") && row.events.front().kind != EventKind::delivery;
+}
+
 // In the first of the incarnations that come to this row, what it logged is what its line says; in the next, nothing.
-void check_logged(const Row& row, std::size_t before, bool again) {
+void check_logged(const Row& row, std::size_t before, bool again, bool closes) {
   std::vector<Logged> now = logged();
   now.erase(now.begin(), now.begin() + static_cast<std::ptrdiff_t>(before));
   if (again && !now.empty()) fail(row, "the replay has logged something");
   if (again) return;
+  const bool closed = !now.empty() && now.front().kind == EventKind::delivery && now.front().bytes == sizeof(EventHead);
+  if (closed != closes) fail(row, "the end of a run of failed tests");
+  if (closed) now.erase(now.begin());
   if (now.size() != row.events.size()) {
     std::fprintf(stderr, "%s: %zu events, %zu wanted\n", row.name, now.size(), row.events.size());
     fail(row, "number of events");
@@ -55,7 +65,9 @@ void check_logged(const Row& row, std::size_t before, bool again) {
 
 void await_sent(int from) { MPI_Recv(nullptr, 0, MPI_BYTE, from, tag_sent, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
 
-void observe(const Row& row, int number, unsigned incarnation, bool decisions_only) {
+void observe(const std::vector<Row>& all, int number, unsigned incarnation, bool decisions_only) {
+  const Row& row = all[static_cast<std::size_t>(number)];
+  const bool closes = number > 0 && closes_a_run(*(&row - 1), row);
   const bool again = incarnation > static_cast<unsigned>(number);
   const std::size_t before = logged().size();
   Scene scene;
@@ -63,7 +75,7 @@ void observe(const Row& row, int number, unsigned incarnation, bool decisions_on
   go(2);
   await_sent(2);
   const std::vector<int> decision = row.call(scene);
-  if (!decisions_only) check_logged(row, before, again);
+  if (!decisions_only) check_logged(row, before, again, closes);
   if (decision != row.decision) {
     for (int d : decision) std::fprintf(stderr, "%s: decided %d\n", row.name, d);
     fail(row, "another decision");
@@ -105,7 +117,7 @@ int main_of(int argc, char** argv) {
   for (int number = 0; number < static_cast<int>(all.size()); ++number) {
     const Row& row = all[static_cast<std::size_t>(number)];
     if (rank == 0) {
-      observe(row, number, hf::abi::process().engine->incarnation().value, decisions_only);
+      observe(all, number, hf::abi::process().engine->incarnation().value, decisions_only);
       std::printf("%s\n", row.name);
       std::fflush(stdout);
     } else {

@@ -4,8 +4,8 @@
 
 namespace hf::core::event_logger {
 
-Copies::Copies(int count, std::uint64_t in_flight_max) {
-  for (int i = 0; i < count; ++i) senders_.emplace_back(in_flight_max, false);
+Copies::Copies(int count, std::uint64_t in_flight_max, std::uint64_t append_max) {
+  for (int i = 0; i < count; ++i) senders_.emplace_back(in_flight_max, false, append_max);
 }
 
 void Copies::add(Rank rank, Term term, const Extent& promised, const Extent& told) {

@@ -12,7 +12,7 @@ namespace hf::core::event_logger {
 class Copies {
  public:
   using Extent = Sender::Extent;
-  Copies(int count, std::uint64_t in_flight_max);
+  Copies(int count, std::uint64_t in_flight_max, std::uint64_t append_max = Sender::append_bytes_max);
   int count() const { return static_cast<int>(senders_.size()); }
 
   void add(Rank rank, Term term, const Extent& promised, const Extent& told);

@@ -56,7 +56,7 @@ TEST_F(Two, WhatIsPromisedIsToldWhenBothHaveIt) {
   EXPECT_EQ(stable(), 0u);
   exchange(copies, 1, f);
   EXPECT_EQ(stable(), 100u);
-  EXPECT_EQ(f.on_open(rank, term.next()).promised, 100u);
+  EXPECT_EQ(f.on_open(rank, term.next()).promised.end, 100u);
 }
 
 // Whoever took the rank over and is lost before the head has heard that both have it has told nothing.

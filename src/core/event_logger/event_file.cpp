@@ -20,10 +20,10 @@ struct Head {
   std::int32_t rank = 0;
   std::uint32_t term = 0;
   std::uint32_t count = 0;
-  std::uint64_t position = 0, promised = 0, last_failed = 0;
+  std::uint64_t position = 0, promised = 0, promised_failed = 0, last_failed = 0;
   std::uint64_t synced = 0;
 };
-static_assert(sizeof(Head) == 56 && sizeof(Head) % alignment == 0 && file_head_bytes % alignment == 0);
+static_assert(sizeof(Head) == 64 && sizeof(Head) % alignment == 0 && file_head_bytes % alignment == 0);
 
 std::size_t padded(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
@@ -79,7 +79,7 @@ void encode_head(const FileName& name, std::vector<std::byte>& out) {
 void encode(const FileRecord& record, const FileName& name, std::uint64_t place, std::uint64_t synced, std::vector<std::byte>& out) {
   const auto count = static_cast<std::uint32_t>(record.bytes.size());
   const Head head{0, static_cast<std::uint32_t>(record.kind), record.rank.value, record.term.value, count,
-                  record.position, record.promised, record.last_failed.value, synced};
+                  record.position, record.promised.end, record.promised.last_failed.value, record.last_failed.value, synced};
   const std::size_t begin = out.size();
   ByteWriter writer(out);
   writer.put(head);
@@ -95,8 +95,8 @@ FileRead read_records(Bytes file, const FileName& name, const std::function<bool
   for (Head head;;) {
     const auto record = record_at(file, name, place, head);
     if (!record) return {what_ends_at(file, name, place), place};
-    const FileRecord read{static_cast<FileRecord::Kind>(head.kind), Rank{head.rank}, Term{head.term}, head.position, head.promised,
-                          TestClock{head.last_failed}, record->subspan(sizeof head, head.count)};
+    const FileRecord read{static_cast<FileRecord::Kind>(head.kind), Rank{head.rank}, Term{head.term}, head.position,
+                          {head.promised, TestClock{head.promised_failed}}, TestClock{head.last_failed}, record->subspan(sizeof head, head.count)};
     if (!take(read)) return {FileEnd::damaged, place};
     place += record->size();
   }
@@ -116,7 +116,7 @@ FileRead find_in(Bytes file, const FileName& name, const std::map<Rank, Term>& r
   for (auto [rank, term] : ranks) {
     const Store::Content content = store.on_open(rank, term);
     if (content.refused) return {FileEnd::damaged, read.place};  // written under a term that is yet to come
-    found[rank] = {.known = content.known,
+    found[rank] = {.known = true,  // if nothing is here, nothing was told
                    .term = content.term,
                    .promised = content.promised,
                    .last_failed = content.last_failed,

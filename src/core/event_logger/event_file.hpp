@@ -20,9 +20,11 @@ struct FileRecord {
   enum class Kind : std::uint32_t { append = 1, cut = 2 } kind = Kind::append;
   Rank rank{};
   Term term{};
-  std::uint64_t position = 0, promised = 0;  // cut: position alone
+  std::uint64_t position = 0;  // cut: it alone
+  Extent promised;
   TestClock last_failed{};
   Bytes bytes;
+  bool is_question() const { return bytes.empty() && last_failed == TestClock{}; }  // append: as of a holder (store.hpp)
 };
 
 inline constexpr std::size_t file_head_bytes = 24, file_record_bytes_max = 1 << 20;

@@ -19,7 +19,7 @@ struct Written {
   std::uint64_t append(int rank, std::uint32_t term, std::uint64_t position, const std::vector<std::byte>& bytes,
                        std::uint64_t promised = 0, std::uint64_t failed = 0) {
     const std::uint64_t place = file.size();
-    const FileRecord record{FileRecord::Kind::append, Rank{rank}, Term{term}, position, promised, TestClock{failed}, bytes};
+    const FileRecord record{FileRecord::Kind::append, Rank{rank}, Term{term}, position, {promised, {}}, TestClock{failed}, bytes};
     encode(record, name, place, synced, file);
     return place;
   }
@@ -47,7 +47,7 @@ TEST(EventFile, WhatWasWrittenIsRead) {
   EXPECT_EQ(found.last_failed, TestClock{7});
   ASSERT_EQ(found.bytes.size(), 21u);
   EXPECT_EQ(found.bytes[20], std::byte{3});
-  EXPECT_FALSE(found_of(w.file, 5, 1).known);
+  EXPECT_TRUE(found_of(w.file, 5, 1).bytes.empty());
   EXPECT_EQ(w.file.size() % 8, 0u);
 }
 
@@ -55,10 +55,10 @@ TEST(EventFile, TheExampleOfThePage) {
   Written w;
   w.sync();
   EXPECT_EQ(w.append(1, 0, 0, events(16, 0x55), 0, 7), 24u);
-  const std::uint8_t head[] = {1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-                               0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0,  0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0};
+  const std::uint8_t head[] = {1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  0, 0, 0,
+                               0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7,  0, 0, 0, 0, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0};
   EXPECT_TRUE(std::ranges::equal(std::as_bytes(std::span(head)), Bytes(w.file).subspan(32, sizeof head)));
-  EXPECT_EQ(w.file.size(), 24u + 56 + 16);
+  EXPECT_EQ(w.file.size(), 24u + 64 + 16);
 }
 
 TEST(EventFile, ATornTailIsCutWhereverItIsTorn) {
@@ -90,7 +90,7 @@ TEST(EventFile, APageOfTheTailThatWasNeverWrittenIsATornTail) {
   w.sync();
   const std::uint64_t first = w.append(1, 0, 16, events(16, 2));
   w.append(1, 0, 32, events(16, 3));  // of the same batch: it got to the disk, the one before did not
-  std::fill_n(w.file.begin() + static_cast<std::ptrdiff_t>(first), 72, std::byte{0});
+  std::fill_n(w.file.begin() + static_cast<std::ptrdiff_t>(first), 80, std::byte{0});
   EXPECT_EQ(found_of(w.file, 1, 1, FileEnd::torn).bytes.size(), 16u);
 }
 
@@ -110,11 +110,21 @@ TEST(EventFile, WhatWasSyncedAndIsNotThereIsDamage) {
 TEST(EventFile, WhatAnotherJobOrPlaceHasWrittenIsNoRecord) {
   Written w;
   std::vector<std::byte> file = w.file;
-  encode({.rank = Rank{1}, .bytes = {}}, {name.key + 1, name.agent}, file.size(), 0, file);
-  EXPECT_FALSE(found_of(file, 1, 1, FileEnd::torn).known);
+  encode({.rank = Rank{1}, .promised = {8, {}}, .bytes = {}}, {name.key + 1, name.agent}, file.size(), 0, file);
+  EXPECT_EQ(found_of(file, 1, 1, FileEnd::torn).promised.end, 0u);
   file = w.file;
-  encode({.rank = Rank{1}, .bytes = {}}, name, file.size() + 8, 0, file);
-  EXPECT_FALSE(found_of(file, 1, 1, FileEnd::torn).known);
+  encode({.rank = Rank{1}, .promised = {8, {}}, .bytes = {}}, name, file.size() + 8, 0, file);
+  EXPECT_EQ(found_of(file, 1, 1, FileEnd::torn).promised.end, 0u);
+}
+
+// The disk was slow, the holder was lost, and the next one had only begun: nothing was ever told.
+TEST(EventFile, AFileThatHasNothingOfARankSaysThatNothingWasTold) {
+  Written w;
+  Found best;
+  take(best, {.known = true, .promised = {232, {}}, .bytes = events(40, 1)}, Term{1});
+  take(best, found_of(w.file, 1, 1), Term{1});
+  EXPECT_TRUE(best.whole);
+  EXPECT_TRUE(best.bytes.empty());
 }
 
 TEST(EventFile, ACopyThatHasOnlyBegunSaysSo) {
@@ -122,9 +132,9 @@ TEST(EventFile, ACopyThatHasOnlyBegunSaysSo) {
   w.append(1, 1, 0, {}, 48);
   w.append(1, 1, 0, events(16, 1), 48);
   Found found = found_of(w.file, 1, 2);
-  EXPECT_EQ(found.promised, 48u);
+  EXPECT_EQ(found.promised.end, 48u);
   EXPECT_EQ(found.bytes.size(), 16u);
-  Found older{.known = true, .promised = 48, .bytes = events(48, 1)};
+  Found older{.known = true, .promised = {48, {}}, .bytes = events(48, 1)};
   Found best;
   take(best, std::move(found), Term{100});
   take(best, std::move(older), Term{100});

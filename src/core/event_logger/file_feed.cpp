@@ -4,7 +4,8 @@
 
 namespace hf::core::event_logger {
 
-FileFeed::FileFeed(Writer& writer, std::uint64_t in_flight_max) : writer_(writer), sender_(in_flight_max) {
+FileFeed::FileFeed(Writer& writer, std::uint64_t in_flight_max, std::uint64_t append_max)
+    : writer_(writer), sender_(in_flight_max, false, append_max) {
   sender_.on_connected(Generation{1});
 }
 
@@ -47,7 +48,14 @@ void FileFeed::hold_back(bool on) {
 }
 
 bool FileFeed::on_stable(const FileWriter::Stable& stable) {
-  return sender_.on_stable(stable.hosting.rank, stable.hosting.term, stable.extent);
+  const Rank rank = stable.hosting.rank;
+  if (!sender_.on_stable(rank, stable.hosting.term, stable.extent)) return false;
+  // Until what was found is here whole, an earlier hosting's file is what counts (found.hpp).
+#ifndef HOLDFAST_MUTATE_PART_OF_A_COPY_IS_STABLE
+  if (!sender_.is_held(rank)) return true;
+#endif
+  sender_.promise(rank, sender_.at_holder(rank));
+  return true;
 }
 
 }  // namespace hf::core::event_logger

@@ -28,7 +28,7 @@ class FileFeed {
     ~Writer() = default;
   };
   // `writer` outlives this. `in_flight_max`: bytes put and not on disk yet.
-  FileFeed(Writer& writer, std::uint64_t in_flight_max);
+  FileFeed(Writer& writer, std::uint64_t in_flight_max, std::uint64_t append_max = Sender::append_bytes_max);
 
   // `promised`: what an earlier hosting may have told to be stable; `told`: what of it is so now.
   void add_rank(Rank rank, Term term, const Extent& promised, const Extent& told);

@@ -30,7 +30,8 @@ class Log final : public FileFeed::Writer {
     for (; synced < records.size(); ++synced) {
       const FileRecord& head = records[synced].head;
       std::uint64_t& end = ends[{head.rank, head.term}];
-      end = head.kind == FileRecord::Kind::cut ? head.position : std::max(end, head.position + records[synced].bytes.size());
+      if (head.kind == FileRecord::Kind::cut) end = head.position;
+      if (!records[synced].bytes.empty()) end = head.position + records[synced].bytes.size();
       ASSERT_TRUE(feed.on_stable({{head.rank, head.term}, {end, head.last_failed}}));
     }
     feed.pump();
@@ -73,6 +74,22 @@ TEST(FileFeed, NoFurtherAheadOfTheDiskThanSaid) {
   EXPECT_EQ(log.records.size(), 3u);  // of the first alone, all of it
   log.sync(feed);
   EXPECT_EQ(log.records.size(), 4u);
+}
+
+// Of 300 bytes that were found 200 are on disk: whoever takes the rank over next reads the file that they were found in.
+TEST(FileFeed, ACopyIsStableWhenItIsWhole) {
+  Log log;
+  FileFeed feed(log, 100, 100);
+  log.ranks[rank] = 340;
+  feed.add_rank(rank, Term{1}, {300, {}}, {});
+  for (int piece = 0; piece < 3; ++piece) {
+    log.sync(feed);
+    EXPECT_EQ(feed.stable(rank).end, 0u) << piece;
+  }
+  log.sync(feed);
+  EXPECT_EQ(feed.stable(rank).end, 300u);
+  log.sync(feed);
+  EXPECT_EQ(feed.stable(rank).end, 340u);
 }
 
 TEST(FileFeed, ACutStandsBeforeWhatFollowsIt) {

@@ -6,35 +6,38 @@
 namespace hf::core::event_logger {
 
 void keep(Found& found, std::uint64_t kept) {
-  if (kept < std::max<std::uint64_t>(found.promised, found.bytes.size())) found.last_failed = {};  // the failed tests before it are events
-  found.promised = std::min(found.promised, kept);
+  // The failed tests before it are events.
+  if (kept < std::max<std::uint64_t>(found.promised.end, found.bytes.size())) found.last_failed = found.promised.last_failed = {};
+  found.promised.end = std::min(found.promised.end, kept);
   if (kept < found.bytes.size()) found.bytes.resize(kept);
 }
 
 void take(Found& best, Found found, Term next) {
 #ifndef HOLDFAST_MUTATE_BEGINNING_COUNTS
-  found.whole = found.bytes.size() >= found.promised;
+  found.whole = found.extent().covers(found.promised);
 #endif
 #ifndef HOLDFAST_MUTATE_UNSETTLED_PROMISES
   if (!found.whole && found.term >= next) {
-    best.begun = std::max(best.begun, found.promised);
+    best.begun = either(best.begun, found.promised);
     return;
   }
 #endif
-  const std::uint64_t promised = std::max(best.promised, found.promised);
-  const TestClock last_failed = std::max(best.last_failed, found.last_failed);
+  const Extent promised = either(best.promised, found.promised), begun = best.begun;
   auto merit = [](const Found& f) { return std::tuple(f.known, f.whole, f.term, f.bytes.size(), f.generation); };
-  const std::uint64_t begun = best.begun;
-  if (merit(found) > merit(best)) best = std::move(found);
+  if (merit(found) > merit(best)) std::swap(best, found);
+#ifdef HOLDFAST_MUTATE_ANY_FAILED_TEST
+  best.last_failed = std::max(best.last_failed, found.last_failed);
+#endif
+  // Of another hosting, or behind events that are missing here, its failed tests are those of another execution.
+  if (found.term == best.term && found.bytes.size() <= best.bytes.size()) best.last_failed = std::max(best.last_failed, found.last_failed);
   best.begun = begun;
   best.promised = promised;
-  best.last_failed = last_failed;
 }
 
 bool suffices(const Found& best, const Told& told) {
-  if (best.promised > best.bytes.size()) return false;
+  if (!best.extent().covers(best.promised)) return false;
   if (told.first == told.next) return true;
-  if (!told.place_lost) return best.begun <= best.bytes.size();
+  if (!told.place_lost) return best.extent().covers(best.begun);
   if (!best.known) return false;
   if (best.term >= told.next) return true;  // it is whole, or would not have been taken
 #ifndef HOLDFAST_MUTATE_OLDER_SUFFICES

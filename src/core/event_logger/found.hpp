@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "core/event_logger/extent.hpp"
 
 namespace hf::core::event_logger {
 
@@ -12,11 +13,12 @@ struct Found {
   bool known = false;  // some agent has heard of the rank
   Term term{};         // of the hosting that wrote it
   Generation generation{};  // in which whoever has it was the holder; 0: it was not
-  std::uint64_t promised = 0;
+  Extent promised;
   TestClock last_failed{};
   std::vector<std::byte> bytes;
   bool whole = false;  // as much as was promised where it was found
-  std::uint64_t begun = 0;  // what the hostings whose copies do not count had found
+  Extent begun;        // what the hostings whose copies do not count had found
+  Extent extent() const { return {bytes.size(), last_failed}; }
 };
 
 // Under which terms, of the hostings so far, events were told to be stable (places.hpp), and who has all of them.
@@ -31,7 +33,7 @@ struct Told {
 // Under optimist, before take(): of the stream of `found.term` only so much is still part of the rank's (vprotocol::Cuts::kept).
 void keep(Found& found, std::uint64_t kept);
 
-// `best`: of all agents asked before; its `promised` and `last_failed` are the highest of all.
+// `best`: of all agents asked before; its `promised` is the highest of all.
 //
 // The newest hosting's stream counts, of these the longest. But one that does not reach as far as that hosting had promised when it began
 // is the beginning of a copy: an older hosting's stream that reaches so far is the same. From the term `next` on (Told) it does not count

@@ -8,7 +8,7 @@ namespace {
 constexpr Term every_term{100};
 
 Found found(std::uint32_t term, std::uint64_t promised, std::size_t bytes, std::uint64_t last_failed = 0, std::uint32_t generation = 1) {
-  return {true, Term{term}, Generation{generation}, promised, TestClock{last_failed}, std::vector<std::byte>(bytes)};
+  return {true, Term{term}, Generation{generation}, {promised, {}}, TestClock{last_failed}, std::vector<std::byte>(bytes)};
 }
 
 // The same whatever the order in which the agents answer.
@@ -43,11 +43,11 @@ TEST(Found, ACopyThatHasOnlyBegunDoesNotCount) {
     const Found best = best_of(found(0, 848, 848, 7), found(1, 848, copied, 9));
     EXPECT_EQ(best.term, Term{0});
     EXPECT_EQ(best.bytes.size(), 848u);
-    EXPECT_EQ(best.last_failed, TestClock{9});
+    EXPECT_EQ(best.last_failed, TestClock{7}) << "of a copy that does not count";
   }
   // When more had been promised since then, the older one does not reach so far, and whoever takes over says so.
   const Found lost = best_of(found(0, 848, 848), found(1, 1000, 500));
-  EXPECT_GT(lost.promised, lost.bytes.size());
+  EXPECT_GT(lost.promised.end, lost.bytes.size());
 }
 
 TEST(Found, WhatMayBeMissingDoesNotSuffice) {
@@ -105,17 +105,33 @@ TEST(Found, WhereNothingWasEverSettledNothingIsMissing) {
   EXPECT_TRUE(best.bytes.empty());
 }
 
+// The disk gave more of it to the second that read it than to the first, whose ranks went on otherwise.
+TEST(Found, TheFailedTestsOfAnotherHostingAreOfAnotherExecution) {
+  EXPECT_EQ(best_of(found(0, 592, 656, 27), found(1, 608, 608, 24)).last_failed, TestClock{24});
+  EXPECT_EQ(best_of(found(0, 592, 608, 27), found(1, 608, 608, 24)).last_failed, TestClock{24});
+}
+
+TEST(Found, OfOneHostingTheLastFailedTestCountsThatComesBeforeWhatIsMissing) {
+  EXPECT_EQ(best_of(found(0, 48, 64, 9), found(0, 48, 64, 12)).last_failed, TestClock{12});
+  EXPECT_EQ(best_of(found(0, 48, 48, 12), found(0, 48, 64, 9)).last_failed, TestClock{12});
+  Found known = found(0, 48, 64, 9), longer = found(0, 80, 64, 9);
+  longer.promised = {48, TestClock{10}};  // its sender had begun to give it a copy: the failed test is still to come
+  EXPECT_EQ(best_of(known, longer).last_failed, TestClock{9});
+  Found best = best_of(known, longer);
+  EXPECT_FALSE(suffices(best, {Term{0}, Term{1}, false, {}})) << "a failed test was told, and nobody has it";
+}
+
 // Under optimist a copy of an older term has what was cut.
 TEST(Found, WhatWasCutIsNeitherPromisedNorThere) {
   Found older = found(0, 100, 100);
   keep(older, 48);
   const Found best = best_of(older, found(1, 48, 48));
-  EXPECT_EQ(best.promised, 48u);
+  EXPECT_EQ(best.promised.end, 48u);
   EXPECT_EQ(best.term, Term{1});
   Found short_one = found(0, 100, 32);
   keep(short_one, 48);
   EXPECT_EQ(short_one.bytes.size(), 32u);
-  EXPECT_EQ(short_one.promised, 48u) << "16 are missing";
+  EXPECT_EQ(short_one.promised.end, 48u) << "16 are missing";
 }
 
 }  // namespace

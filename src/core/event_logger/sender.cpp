@@ -3,28 +3,19 @@
 #include <algorithm>
 
 namespace hf::core::event_logger {
-namespace {
-
-void raise(Sender::Extent& extent, const Sender::Extent& to) {
-  extent.end = std::max(extent.end, to.end);
-  extent.last_failed = std::max(extent.last_failed, to.last_failed);
-}
-
-}  // namespace
-
 void Sender::tell(PerRank& r, const Extent& extent) {
-  raise(r.promised, extent);
-  raise(r.told, extent);
+  r.promised = either(r.promised, extent);
+  r.told = either(r.told, extent);
 }
 
 void Sender::add(Rank rank, Term term, const Extent& promised, const Extent& told) {
-  ranks_[rank] = {.term = term, .promised = promised, .told = told};
+  ranks_[rank] = {.term = term, .found = promised.end, .promised = promised, .told = told};
   told_held_ = false;
 }
 
 void Sender::on_published(Rank rank, const Extent& extent) {
   PerRank& r = ranks_.at(rank);
-  raise(r.published, extent);
+  r.published = either(r.published, extent);
   if (alone_ && promises_) tell(r, r.published);
 }
 
@@ -32,6 +23,7 @@ void Sender::roll_back(Rank rank, Term term, std::uint64_t cut) {
   PerRank& r = ranks_.at(rank);
   in_flight_ -= r.sent.end - r.stable.end;
   r.term = term;
+  r.found = std::min(r.found, cut);
   // The failed tests before the cut are events.
   r.published = {std::min(r.published.end, cut), {}};
   r.promised = {std::min(r.promised.end, cut), {}};
@@ -65,7 +57,7 @@ void Sender::on_disconnected() {
 void Sender::on_carried(Rank rank, const Extent& extent) {
   told_held_ = false;
 #ifndef HOLDFAST_MUTATE_FORGET_CARRIED_TO
-  raise(ranks_.at(rank).carried, extent);
+  ranks_.at(rank).carried = either(ranks_.at(rank).carried, extent);
 #endif
 }
 
@@ -77,21 +69,36 @@ void Sender::on_no_holder() {
   }
 }
 
+// Of those that are known, the last test that comes before any event behind `to`.
+TestClock Sender::PerRank::last_failed(std::uint64_t to) const {
+#ifdef HOLDFAST_MUTATE_FAILED_AHEAD
+  return published.last_failed;
+#endif
+  TestClock last = sent.last_failed;
+  for (const Extent& extent : {published, promised, carried}) {
+    if (extent.end <= to) last = std::max(last, extent.last_failed);
+  }
+  return last;
+}
+
 bool Sender::poll_append(Append& append) {
   if (!connected_) return false;
   for (auto& [rank, r] : ranks_) {
-    append = {rank, r.term, generation_, r.sent.end, r.sent.end, std::max(r.promised.end, r.carried.end), r.published.last_failed};
+    append = {rank, r.term, generation_, r.sent.end, r.sent.end, either(r.promised, r.carried), {}};
     if (!r.asked) {
       r.asked = true;
-      append.last_failed = {};
+#ifndef HOLDFAST_MUTATE_ASK_FROM_THE_START
+      append.position = append.end = r.found;
+#endif
       return true;
     }
     if (!r.known || r.sent.covers(r.published)) continue;
     if (r.sent.end < r.published.end) {
       if (in_flight_ >= in_flight_max_) continue;
-      append.end = std::min(r.published.end, r.sent.end + append_bytes_max);
+      append.end = std::min(r.published.end, r.sent.end + append_max_);
       in_flight_ += append.end - r.sent.end;
     }
+    append.last_failed = r.last_failed(append.end);
     r.sent = {append.end, append.last_failed};
 #ifdef HOLDFAST_MUTATE_STABLE_WHEN_SENT
     tell(r, r.sent);
@@ -109,7 +116,7 @@ bool Sender::on_stable(Rank rank, Term term, const Extent& extent) {
   if (!r.known) {
     r.known = true;
     // It may have more of a hosting before, which was told to nobody.
-    r.sent = r.stable = {std::min(extent.end, r.published.end), std::min(extent.last_failed, r.published.last_failed)};
+    r.sent = r.stable = both(extent, r.published);
   } else if (!r.sent.covers(extent) || !extent.covers(r.stable)) {
     return false;
   } else {
@@ -131,11 +138,11 @@ bool Sender::poll_held(Generation& generation) {
   return true;
 }
 
-Sender::Extent in_both(const Sender::Extent& one, const Sender::Extent& other) {
+Extent in_both(const Extent& one, const Extent& other) {
 #ifdef HOLDFAST_MUTATE_STABLE_IN_ONE_PLACE
-  return {std::max(one.end, other.end), std::max(one.last_failed, other.last_failed)};
+  return either(one, other);
 #endif
-  return {std::min(one.end, other.end), std::min(one.last_failed, other.last_failed)};
+  return both(one, other);
 }
 
 }  // namespace hf::core::event_logger

@@ -13,7 +13,7 @@ void Store::Stream::begin(Term term) {
   label = {.term = term, .promised = label.promised};
 }
 
-Store::Verdict Store::on_append(Rank rank, Term term, Generation generation, std::uint64_t position, std::uint64_t promised,
+Store::Verdict Store::on_append(Rank rank, Term term, Generation generation, std::uint64_t position, const Extent& promised,
                                 TestClock last_failed, Bytes bytes) {
   auto [at, is_new] = streams_.try_emplace(rank);
   Stream& stream = at->second;
@@ -29,12 +29,18 @@ Store::Verdict Store::on_append(Rank rank, Term term, Generation generation, std
   // It would cut off what came by the newer connection.
   if (term == stream.label.term && generation < stream.label.generation) return Verdict::outdated;
 #endif
+  const bool is_question = bytes.empty() && last_failed == TestClock{};
+  if (is_question && term > stream.label.term && position < stream.bytes.size()) {
+    // What stands behind is part of an event that the hosting before could not send whole.
+    bytes_ -= stream.bytes.size() - position;
+    stream.bytes.shorten(position);
+  }
   stream.begin(term);
   stream.label.generation = generation;
   stream.known = true;
+  if (is_question) position = std::min<std::uint64_t>(position, stream.bytes.size());
   if (position > stream.bytes.size()) return Verdict::gap;
   if (!bytes.empty()) {
-    // What stands behind is part of an event that a hosting before could not send whole.
     const std::uint64_t behind = stream.bytes.size() - position;
     if (bytes.size() > bytes_max_ - bytes_ + behind) return Verdict::full;
     stream.bytes.shorten(position);
@@ -43,7 +49,7 @@ Store::Verdict Store::on_append(Rank rank, Term term, Generation generation, std
   }
   stream.last_failed = std::max(stream.last_failed, last_failed);
 #ifndef HOLDFAST_MUTATE_FORGET_PROMISED
-  stream.label.promised = std::max(stream.label.promised, promised);
+  stream.label.promised = either(stream.label.promised, promised);
 #endif
   if (stream.is_whole()) stream.older.reset();
   return Verdict::taken;
@@ -61,22 +67,25 @@ void Store::on_cut(Rank rank, Term term, std::uint64_t kept) {
     stream.bytes.shorten(kept);
   }
 #endif
-  stream.label.promised = std::min(stream.label.promised, kept);
-  if (stream.older) stream.older->promised = std::min(stream.older->promised, kept);
-  stream.last_failed = {};  // the failed tests before the cut are events
+  // The failed tests before the cut are events.
+  const Extent extent{kept, {}};
+  stream.label.promised = both(stream.label.promised, extent);
+  if (stream.older) stream.older->promised = both(stream.older->promised, extent);
+  stream.last_failed = {};
 }
 
 void Store::on_carried(Rank rank, Term term, std::uint64_t position, TestClock last_failed, Bytes bytes) {
   auto at = streams_.find(rank);
   if (at == streams_.end() || at->second.label.term != term || term < at->second.fence) return;
   Stream& stream = at->second;
-  stream.last_failed = std::max(stream.last_failed, last_failed);
   const std::uint64_t end = stream.bytes.size();
-  if (position > end || position + bytes.size() <= end) return;
+  if (position > end) return;
+  stream.last_failed = std::max(stream.last_failed, last_failed);
+  if (position + bytes.size() <= end) return;
 #ifndef HOLDFAST_MUTATE_FORGET_CARRIED
   const Bytes behind = bytes.subspan(end - position);
   if (behind.size() > bytes_max_ - bytes_) {  // then they are missing, and whoever takes the rank over must know
-    stream.label.promised = std::max(stream.label.promised, position + bytes.size());
+    stream.label.promised.end = std::max(stream.label.promised.end, position + bytes.size());
     return;
   }
   stream.bytes.append(behind);

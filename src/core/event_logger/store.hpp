@@ -11,6 +11,7 @@
 #include "base/bytes.hpp"
 #include "base/growing_bytes.hpp"
 #include "base/ids.hpp"
+#include "core/event_logger/extent.hpp"
 
 namespace hf::core::event_logger {
 
@@ -27,7 +28,9 @@ class Store {
   };
   // `generation`: in which the sender was given this holder. `promised`: how far it has told its rank that events are stable, by an earlier
   // holder perhaps.
-  Verdict on_append(Rank rank, Term term, Generation generation, std::uint64_t position, std::uint64_t promised, TestClock last_failed,
+  // No bytes and no last_failed: a question what there is. `position`: of the first byte; of a question, how much the sender's hosting found: what
+  // an older one has given here behind it is dropped.
+  Verdict on_append(Rank rank, Term term, Generation generation, std::uint64_t position, const Extent& promised, TestClock last_failed,
                     Bytes bytes);
 
   // Under optimist, before the first append under `term`: the rank goes on with what stands before `kept` of what is here, which is of an
@@ -45,7 +48,7 @@ class Store {
     Term term{};                 // of the hosting that appended last
     Generation generation{};     // of its last append; 0: none under that term
     bool known = false;          // something was appended or opened here before
-    std::uint64_t promised = 0;  // more than `bytes` holds: events were lost with their holder
+    Extent promised;             // more than there is: events were lost with their holder
     TestClock last_failed{};
     Bytes bytes;                 // valid until the next call
   };
@@ -63,14 +66,14 @@ class Store {
   struct Label {
     Term term{};
     Generation generation{};  // of the last append under that term
-    std::uint64_t promised = 0;
+    Extent promised;
   };
   struct Stream {
     Term fence{};  // appends of lower terms are refused
     Label label{};
     std::optional<Label> older{};  // one that was whole, of which this one was made, and is not
     bool known = false;  // appended or opened, and not forgotten since
-    bool is_whole() const { return bytes.size() >= label.promised; }
+    bool is_whole() const { return Extent{bytes.size(), last_failed}.covers(label.promised); }
     void begin(Term term);
     TestClock last_failed{};
     GrowingBytes bytes{};

@@ -45,9 +45,10 @@ class Pessimist {
   // poll_failed(): true once for each such run, when a frame is about to ask the gate: the word is to be made stable now.
   void gate_failed_tests() { gates_failed_ = true; }
   bool poll_failed() { return std::exchange(failed_pending_, false); }
-  // Instead, where nothing is gated (optimist.hpp): such a run is written as an event before the next one of another kind than a delivery,
-  // and by close_failed_run(), which the engine calls before a frame or anything else leaves that tells of this rank's state, and before it
-  // stores an event of the C library.
+  // Where a part of what was written may be all that is left: such a run is written as an event before the next one of another kind than a
+  // delivery, and by close_failed_run(), which the engine calls before it stores an event of the C library. So the beginning of the stream, up to
+  // any event, says of all tests before it what they found. Where nothing is gated (optimist.hpp), the engine also calls it before a frame or
+  // anything else leaves that tells of this rank's state.
   void record_failed_tests() { records_failed_ = true; }
   void close_failed_run();
   bool has_failed_run() const { return run_open_; }
