@@ -49,6 +49,9 @@ soak: build
 	@for program in small neighbors groups; do for nodes in 1 3; do \
 	  $(PYTHON) tests/recovery/every_call.py --build $(BUILD) --nodes $$nodes --program $(BUILD)/bin/recovery_$$program || exit 1; \
 	done; done
+	@for nodes in 1 2; do \
+	  $(PYTHON) tests/recovery/every_point.py --build $(BUILD) --nodes $$nodes --program $(BUILD)/bin/recovery_rendezvous || exit 1; \
+	done
 	@$(PYTHON) tests/recovery/random_kills.py --build $(BUILD) --cases 5000 --log docs/soak.log $(SOAK_ARGS)
 	@for more in "" "--log-level disk" "--log-level node+disk" "--event-loggers 3" "--event-loggers 3 --event-copies 2"; do \
 	  for protocol in pessimist optimist; do \

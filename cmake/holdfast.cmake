@@ -28,12 +28,12 @@ endif()
 # Headers of others, parsed once for all libraries (in hf_base) and once for all their tests (in base_test): nine tenths of the
 # time of a compilation without. Sources include what they use all the same: `make sanitize` does
 # without.
-# Tests are not optimised, the libraries that they test are: half of the time again.
+# Tests are not optimised, and without debug information; the libraries that they test are, and have it: half of the time again.
 set(HOLDFAST_LIBRARY_HEADERS <algorithm> <array> <atomic> <cstdint> <cstring> <expected> <functional> <map> <memory>
                              <optional> <random> <set> <span> <string> <string_view> <utility> <vector> <fmt/format.h>)
 function(holdfast_precompiled target maker)
   if(maker STREQUAL base_test)
-    target_compile_options(${target} PRIVATE -O0)
+    target_compile_options(${target} PRIVATE -O0 $<$<CONFIG:RelWithDebInfo>:-g0>)
   endif()
   if(target STREQUAL maker)
     target_precompile_headers(${target} PRIVATE ${HOLDFAST_LIBRARY_HEADERS} ${ARGN})

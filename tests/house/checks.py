@@ -153,7 +153,7 @@ def tests_built(root, build):
 def included_first(root):
     """Headers that some source file includes before anything else: the build compiles them alone already."""
     first = set()
-    for path in tree.code_files(root, "src"):
+    for path in tree.code_files(root, *[d for d in ("src", "sim") if (root / d).is_dir()]):
         if path.suffix == ".cpp":
             _, _, target = next(iter(tree.includes(path)), (0, False, ""))
             if resolved := resolve(root, path, target):
