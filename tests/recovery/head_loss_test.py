@@ -280,7 +280,7 @@ for i in range(60000):
     def test_at_random(self):
         seed = int(os.environ.get("HOLDFAST_TEST_SEED", random.randrange(10**9)))
         print(f"seed {seed}", file=sys.stderr)
-        for case in range(int(os.environ.get("HOLDFAST_HEAD_CASES", 5))):
+        for case in range(int(os.environ.get("HOLDFAST_HEAD_CASES", 3))):
             choose = random.Random(seed + case)
             nodes = choose.choice((1, 2, 4))
             with self.subTest(seed=seed + case, nodes=nodes):
