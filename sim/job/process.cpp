@@ -17,8 +17,10 @@ Process::Process(World& world, Node& node, Rank self, Incarnation incarnation, R
       life_(world.checker().on_start(self, incarnation, node.term(self), node.home(self), node.stream(self))),
       optimist_(self),
       optimistic_(world.options().optimistic()) {
-  if (world.options().keeps_events()) protocol_.record_failed_tests();
-  if (world.options().keeps_events() && !optimistic_) protocol_.gate_failed_tests();
+  if (world.options().keeps_events()) {
+    protocol_.record_failed_tests();
+    if (!optimistic_) protocol_.gate_failed_tests();
+  }
   restarted_ = incarnation.value > 0;
   if (restarted_) load_past();
   if (optimistic_) begin_optimist();

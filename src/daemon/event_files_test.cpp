@@ -117,7 +117,7 @@ TEST_F(EventFilesTest, ATakerThatHasOnlyBegunToCopy) {
   s1.take(1, 1, 0, why);
   s1.events[Rank{1}].resize(16);  // of 48
   s1.files->add_rank(Rank{1}, Term{1}, {48, {}});
-  ASSERT_TRUE(s1.wait([&] { return std::filesystem::file_size(path_ + "/node-1") > 24 + 56 + 56; }));
+  ASSERT_TRUE(s1.wait([&] { return std::filesystem::file_size(path_ + "/node-1") > 24 + 64 + 64; }));
   core::event_logger::Found best;
   auto found = s2.take(1, 2, 0, why);
   ASSERT_EQ(found[Rank{1}].size(), 2u);

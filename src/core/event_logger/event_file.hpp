@@ -24,7 +24,6 @@ struct FileRecord {
   Extent promised;
   TestClock last_failed{};
   Bytes bytes;
-  bool is_question() const { return bytes.empty() && last_failed == TestClock{}; }  // append: as of a holder (store.hpp)
 };
 
 inline constexpr std::size_t file_head_bytes = 24, file_record_bytes_max = 1 << 20;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/bytes.hpp"
 #include "base/ids.hpp"
 
 namespace hf::core::event_logger {
@@ -23,5 +24,8 @@ inline Extent either(const Extent& one, const Extent& other) {
 inline Extent both(const Extent& one, const Extent& other) {
   return {std::min(one.end, other.end), std::min(one.last_failed, other.last_failed)};
 }
+
+// An append that brings nothing: what is there?
+inline bool is_question(TestClock last_failed, Bytes bytes) { return bytes.empty() && last_failed == TestClock{}; }
 
 }  // namespace hf::core::event_logger

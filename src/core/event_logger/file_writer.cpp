@@ -32,7 +32,7 @@ void FileWriter::on_record(const FileRecord& record) {
   } else {
     if (record.term < stream.term) return;  // was on its way when the rank was rolled back
     if (record.term > stream.term) stream = {record.term, {}};
-    HF_CHECK(record.is_question() || record.position <= stream.extent.end);
+    HF_CHECK(is_question(record.last_failed, record.bytes) || record.position <= stream.extent.end);
     if (!record.bytes.empty()) stream.extent.end = record.position + record.bytes.size();
     stream.extent.last_failed = std::max(stream.extent.last_failed, record.last_failed);
   }

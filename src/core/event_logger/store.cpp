@@ -13,6 +13,12 @@ void Store::Stream::begin(Term term) {
   label = {.term = term, .promised = label.promised};
 }
 
+void Store::shorten(Stream& stream, std::uint64_t end) {
+  if (end >= stream.bytes.size()) return;
+  bytes_ -= stream.bytes.size() - end;
+  stream.bytes.shorten(end);
+}
+
 Store::Verdict Store::on_append(Rank rank, Term term, Generation generation, std::uint64_t position, const Extent& promised,
                                 TestClock last_failed, Bytes bytes) {
   auto [at, is_new] = streams_.try_emplace(rank);
@@ -29,23 +35,20 @@ Store::Verdict Store::on_append(Rank rank, Term term, Generation generation, std
   // It would cut off what came by the newer connection.
   if (term == stream.label.term && generation < stream.label.generation) return Verdict::outdated;
 #endif
-  const bool is_question = bytes.empty() && last_failed == TestClock{};
-  if (is_question && term > stream.label.term && position < stream.bytes.size()) {
-    // What stands behind is part of an event that the hosting before could not send whole.
-    bytes_ -= stream.bytes.size() - position;
-    stream.bytes.shorten(position);
-  }
+  const bool asks = is_question(last_failed, bytes);
+  // What stands behind is part of an event that the hosting before could not send whole.
+  if (asks && term > stream.label.term) shorten(stream, position);
   stream.begin(term);
   stream.label.generation = generation;
   stream.known = true;
-  if (is_question) position = std::min<std::uint64_t>(position, stream.bytes.size());
+  if (asks) position = std::min<std::uint64_t>(position, stream.bytes.size());
   if (position > stream.bytes.size()) return Verdict::gap;
   if (!bytes.empty()) {
     const std::uint64_t behind = stream.bytes.size() - position;
     if (bytes.size() > bytes_max_ - bytes_ + behind) return Verdict::full;
-    stream.bytes.shorten(position);
+    shorten(stream, position);
     stream.bytes.append(bytes);
-    bytes_ += bytes.size() - behind;
+    bytes_ += bytes.size();
   }
   stream.last_failed = std::max(stream.last_failed, last_failed);
 #ifndef HOLDFAST_MUTATE_FORGET_PROMISED
@@ -62,10 +65,7 @@ void Store::on_cut(Rank rank, Term term, std::uint64_t kept) {
   stream.fence = term;
   stream.begin(term);
 #ifndef HOLDFAST_MUTATE_HOLDER_NOT_CUT
-  if (kept < stream.bytes.size()) {
-    bytes_ -= stream.bytes.size() - kept;
-    stream.bytes.shorten(kept);
-  }
+  shorten(stream, kept);
 #endif
   // The failed tests before the cut are events.
   const Extent extent{kept, {}};

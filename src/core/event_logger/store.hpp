@@ -27,9 +27,8 @@ class Store {
     full,     // nothing was taken: bytes_max
   };
   // `generation`: in which the sender was given this holder. `promised`: how far it has told its rank that events are stable, by an earlier
-  // holder perhaps.
-  // No bytes and no last_failed: a question what there is. `position`: of the first byte; of a question, how much the sender's hosting found: what
-  // an older one has given here behind it is dropped.
+  // holder perhaps. `position`: of the first byte; of a question (extent.hpp), how much the sender's hosting found: what an older one has given
+  // here behind it is dropped.
   Verdict on_append(Rank rank, Term term, Generation generation, std::uint64_t position, const Extent& promised, TestClock last_failed,
                     Bytes bytes);
 
@@ -78,6 +77,8 @@ class Store {
     TestClock last_failed{};
     GrowingBytes bytes{};
   };
+  void shorten(Stream& stream, std::uint64_t end);
+
   std::uint64_t bytes_max_, bytes_ = 0;
   std::map<Rank, Stream> streams_;
 };
