@@ -39,7 +39,9 @@ void fail(const Row& row, const char* what) {
 }
 
 // Tests of the row before that found nothing are written before an event of another kind, where a part of the log may be all that is left.
-bool closes_a_run(const Row& before, const Row& row) {
+bool closes_a_run(const std::vector<Row>& all, std::size_t number) {
+  if (number == 0) return false;
+  const Row &before = all[number - 1], &row = all[number];
   if (hf::abi::process().engine->job().node_count == 1 || !before.events.empty() || row.events.empty()) return false;
   return std::strstr(before.name, "nothing") && row.events.front().kind != EventKind::delivery;
 }
@@ -65,17 +67,16 @@ void check_logged(const Row& row, std::size_t before, bool again, bool closes) {
 
 void await_sent(int from) { MPI_Recv(nullptr, 0, MPI_BYTE, from, tag_sent, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
 
-void observe(const std::vector<Row>& all, int number, unsigned incarnation, bool decisions_only) {
-  const Row& row = all[static_cast<std::size_t>(number)];
-  const bool closes = number > 0 && closes_a_run(*(&row - 1), row);
-  const bool again = incarnation > static_cast<unsigned>(number);
+void observe(const std::vector<Row>& all, std::size_t number, unsigned incarnation, bool decisions_only) {
+  const Row& row = all[number];
+  const bool again = incarnation > number;
   const std::size_t before = logged().size();
   Scene scene;
   if (row.before) row.before(scene);
   go(2);
   await_sent(2);
   const std::vector<int> decision = row.call(scene);
-  if (!decisions_only) check_logged(row, before, again, closes);
+  if (!decisions_only) check_logged(row, before, again, closes_a_run(all, number));
   if (decision != row.decision) {
     for (int d : decision) std::fprintf(stderr, "%s: decided %d\n", row.name, d);
     fail(row, "another decision");
@@ -114,8 +115,8 @@ int main_of(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const bool decisions_only = argc > 1 && std::strcmp(argv[1], "decisions") == 0;
   const std::vector<Row>& all = rows();
-  for (int number = 0; number < static_cast<int>(all.size()); ++number) {
-    const Row& row = all[static_cast<std::size_t>(number)];
+  for (std::size_t number = 0; number < all.size(); ++number) {
+    const Row& row = all[number];
     if (rank == 0) {
       observe(all, number, hf::abi::process().engine->incarnation().value, decisions_only);
       std::printf("%s\n", row.name);

@@ -100,7 +100,7 @@ def without_comments(text):
 
 def purity(root):
     findings = []
-    for path in tree.code_files(root, *[d for d in PURE if (root / d).is_dir()]):
+    for path in tree.code_files(root, *PURE):
         if path.suffix not in (".cpp", ".hpp") or path.name.endswith("_test.cpp"):
             continue
         name = path.relative_to(root).as_posix()
@@ -153,7 +153,7 @@ def tests_built(root, build):
 def included_first(root):
     """Headers that some source file includes before anything else: the build compiles them alone already."""
     first = set()
-    for path in tree.code_files(root, *[d for d in ("src", "sim") if (root / d).is_dir()]):
+    for path in tree.code_files(root, "src", "sim"):
         if path.suffix == ".cpp":
             _, _, target = next(iter(tree.includes(path)), (0, False, ""))
             if resolved := resolve(root, path, target):
@@ -166,7 +166,7 @@ def headers_alone(root, build=None):
     proven = included_first(root)
     flags = [f"-I{root}/src", f"-I{root}/include", f"-I{root}"] + ([f"-I{build}"] if build else [])
     jobs = []
-    for path in tree.code_files(root, *[d for d in ("src", "include", "tools", "sim") if (root / d).is_dir()]):
+    for path in tree.code_files(root, "src", "include", "tools", "sim"):
         if path.suffix == ".hpp" and path not in proven:
             jobs.append((path, ["g++", "-std=c++23", "-x", "c++"]))
         elif path.suffix == ".h":
