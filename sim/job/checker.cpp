@@ -166,9 +166,9 @@ void Checker::on_stored(Rank rank, int place, Term term, std::uint64_t end, Byte
   lineage_.on_stable(rank, stored.term(), stable);
 }
 
-void Checker::on_wanted(Rank rank, const StoredEvents::Wanted& wanted) {
+void Checker::on_wanted(Rank rank, Term term, const StoredEvents::Wanted& wanted) {
   StoredEvents& stored = of(rank).stored;
-  stored.want(wanted);
+  stored.want(term, wanted);
   if (optimistic_) lineage_.on_stable(rank, stored.term(), stored.stable_end());
 }
 

@@ -106,8 +106,9 @@ class Checker {
   void on_output(Rank rank, Incarnation incarnation, const Output& output);
   // Events of a rank have come to a place (StoredEvents): these, of the stream as it is under this term, up to `end`.
   void on_stored(Rank rank, int place, Term term, std::uint64_t end, Bytes events, TestClock last_failed);
-  // Where they must be from now on before they are stable.
-  void on_wanted(Rank rank, const StoredEvents::Wanted& wanted);
+  // Where they must be from now on before they are stable, for the hosting under that term.
+  void on_wanted(Rank rank, Term term, const StoredEvents::Wanted& wanted);
+  void on_hosting_over(Rank rank, Term term) { of(rank).stored.on_hosting_over(term); }
 
   // ---- sums of what was taken. Before the first difference nothing may be reported; from then on nothing else must hold.
   void expect_differences() { expects_differences_ = true; }

@@ -47,7 +47,7 @@ void Node::add_rank(Rank rank, Term term, const Extent& promised) {
 #else
   const Extent told = both ? Extent{} : promised;  // one of them may be without it
 #endif
-  if (world_.head().host_of(rank) == self_) world_.checker().on_wanted(rank, wanted());
+  world_.checker().on_wanted(rank, term, wanted());
   if (!both) world_.checker().on_stored(rank, stored_and_found, term, promised.end, events(rank, 0, promised.end), promised.last_failed);
   if (world_.options().on_nodes()) {
     sent_.add(rank, term, promised, told);
@@ -112,11 +112,9 @@ StoredEvents::Wanted Node::wanted() const {
   return {static_cast<int>(std::ssize(copies_) - lacking), files_ != nullptr};
 }
 
-// For the checker. Of a rank that is hosted elsewhere by now its present host says it.
+// For the checker.
 void Node::want() {
-  for (const auto& [rank, host] : hosts_) {
-    if (world_.head().host_of(rank) == self_) world_.checker().on_wanted(rank, wanted());
-  }
+  for (const auto& [rank, host] : hosts_) world_.checker().on_wanted(rank, host.term, wanted());
 }
 
 bool Node::is_held_by(NodeId other) const { return std::ranges::find(copies_, other, &Copy::holder) != copies_.end(); }

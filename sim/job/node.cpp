@@ -118,6 +118,7 @@ void Node::end(bool silent) {
   for (auto& [rank, host] : hosts_) {
     if (host.process) world_.network().on_end(*host.process, silent);
     host.process.reset();
+    world_.checker().on_hosting_over(rank, host.term);
   }
   hosts_.clear();
   deferred_.clear();

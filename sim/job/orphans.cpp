@@ -91,6 +91,8 @@ bool Node::look_at(Rank rank) {
 void Node::roll_back(Rank rank, Term term, Incarnation incarnation, std::uint64_t cut) {
   Host& host = hosts_.at(rank);
   host.is_rolled_back = false;
+  world_.checker().on_wanted(rank, term, wanted());
+  world_.checker().on_hosting_over(rank, host.term);
   host.term = term;
   replace_logs(host, rank, Incarnation(incarnation.value - 1), read_events(host, 0, cut), {});
   if (world_.options().on_nodes()) sent_.roll_back(rank, term, cut);

@@ -10,9 +10,37 @@ namespace hf::sim::job {
 using core::vprotocol::EventHead;
 using core::vprotocol::EventKind;
 
+namespace {
+
+bool suffices_for(const StoredEvents::Wanted& wanted, const std::vector<int>& places) {
+  const auto agents = std::ranges::count_if(places, [](int place) { return place >= 0; });
+  const bool disk = std::ranges::find(places, stored_on_disk) != places.end();
+  const bool found = std::ranges::find(places, stored_and_found) != places.end();
+  return (found || agents >= wanted.agents) && (disk || !wanted.disk);
+}
+
+// How far all places that are wanted have it.
+std::uint64_t least(const StoredEvents::Wanted& wanted, const std::map<int, std::uint64_t>& by_place) {
+  std::vector<std::uint64_t> agents;
+  std::uint64_t disk = 0, most = 0, found = 0;
+  for (auto [place, end] : by_place) {
+    most = std::max(most, end);
+    if (place >= 0) agents.push_back(end);
+    if (place == stored_on_disk) disk = end;
+    if (place == stored_and_found) found = end;
+  }
+  std::ranges::sort(agents, std::greater());
+  agents.resize(std::max(agents.size(), static_cast<std::size_t>(wanted.agents)));
+  const std::uint64_t out = wanted.agents == 0 ? most : std::max(found, agents[static_cast<std::size_t>(wanted.agents - 1)]);
+  return wanted.disk ? std::min(out, disk) : out;
+}
+
+}  // namespace
+
 // What was stable stays so: it may suffice now that less is wanted.
-void StoredEvents::want(const Wanted& wanted) {
-  wanted_ = wanted;
+void StoredEvents::want(Term term, const Wanted& wanted) {
+  hostings_[term].wanted = wanted;
+  forget_old_hostings();
   for (auto at = partly_.begin(); at != partly_.end();) {
     if (!suffices(at->second)) {
       ++at;
@@ -24,11 +52,19 @@ void StoredEvents::want(const Wanted& wanted) {
   settle_tests();
 }
 
+void StoredEvents::on_hosting_over(Term term) {
+  if (auto at = hostings_.find(term); at != hostings_.end()) at->second.over = true;
+  forget_old_hostings();
+}
+
+void StoredEvents::forget_old_hostings() {
+  if (hostings_.empty()) return;
+  const Term newest = hostings_.rbegin()->first;
+  std::erase_if(hostings_, [&](const auto& hosting) { return hosting.second.over && hosting.first != newest; });
+}
+
 bool StoredEvents::suffices(const std::vector<int>& places) const {
-  const auto agents = std::ranges::count_if(places, [](int place) { return place >= 0; });
-  const bool disk = std::ranges::find(places, stored_on_disk) != places.end();
-  const bool found = std::ranges::find(places, stored_and_found) != places.end();
-  return (found || agents >= wanted_.agents) && (disk || !wanted_.disk);
+  return std::ranges::any_of(hostings_, [&](const auto& hosting) { return suffices_for(hosting.second.wanted, places); });
 }
 
 void StoredEvents::store(int place, Kind kind, std::uint64_t key) {
@@ -41,23 +77,13 @@ void StoredEvents::store(int place, Kind kind, std::uint64_t key) {
   partly_.erase(name);
 }
 
-// How far each place has it, and how far all that are wanted do.
-std::uint64_t StoredEvents::least(const std::map<int, std::uint64_t>& by_place) const {
-  std::vector<std::uint64_t> agents;
-  std::uint64_t disk = 0, most = 0, found = 0;
-  for (auto [place, end] : by_place) {
-    most = std::max(most, end);
-    if (place >= 0) agents.push_back(end);
-    if (place == stored_on_disk) disk = end;
-    if (place == stored_and_found) found = end;
-  }
-  std::ranges::sort(agents, std::greater());
-  agents.resize(std::max(agents.size(), static_cast<std::size_t>(wanted_.agents)));
-  const std::uint64_t out = wanted_.agents == 0 ? most : std::max(found, agents[static_cast<std::size_t>(wanted_.agents - 1)]);
-  return wanted_.disk ? std::min(out, disk) : out;
+std::uint64_t StoredEvents::stable_end(const std::map<int, std::uint64_t>& by_place) const {
+  std::uint64_t out = 0;
+  for (const auto& [term, hosting] : hostings_) out = std::max(out, least(hosting.wanted, by_place));
+  return out;
 }
 
-void StoredEvents::settle_tests() { last_test_ = std::max(last_test_, least(last_tests_)); }
+void StoredEvents::settle_tests() { last_test_ = std::max(last_test_, stable_end(last_tests_)); }
 
 // From the beginning of an event on.
 Bytes StoredEvents::with_begun(int place, std::uint64_t position, Bytes events) {
@@ -103,7 +129,7 @@ std::uint64_t StoredEvents::on_extent(int place, Term term, std::uint64_t end) {
     if (cut > term) end = std::min(end, position);
   }
   ends_[place] = std::max(ends_[place], end);
-  return least(ends_);
+  return stable_end();
 }
 
 }  // namespace hf::sim::job

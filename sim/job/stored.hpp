@@ -16,12 +16,14 @@ inline constexpr int stored_on_disk = -1, stored_here = -2, stored_and_found = -
 
 class StoredEvents {
  public:
-  // What suffices from now on: so many agents, and the disk. Neither: wherever it is.
+  // What suffices for the hosting under that term from now on: so many agents, and the disk. Neither: wherever it is. One that the head
+  // holds for lost goes on for a time beside the next: what is stable for one of them is.
   struct Wanted {
     int agents = 0;
     bool disk = false;
   };
-  void want(const Wanted& wanted);
+  void want(Term term, const Wanted& wanted);
+  void on_hosting_over(Term term);
 
   // `position`: of the first of these bytes in the rank's stream. They may end within an event.
   void on_stored(int place, std::uint64_t position, Bytes added, TestClock last_failed);
@@ -29,7 +31,7 @@ class StoredEvents {
   void on_cut(Term term, std::uint64_t position);
   // The stream as it is under that term, up to there. Returns how far it is stable, as it is under term().
   std::uint64_t on_extent(int place, Term term, std::uint64_t end);
-  std::uint64_t stable_end() const { return least(ends_); }
+  std::uint64_t stable_end() const { return stable_end(ends_); }
   Term term() const { return term_; }
 
   enum class Kind : std::uint8_t { match, delivery, time, cancel };
@@ -39,12 +41,17 @@ class StoredEvents {
  private:
   using Key = std::pair<Kind, std::uint64_t>;
   bool suffices(const std::vector<int>& places) const;
+  void forget_old_hostings();
   void store(int place, Kind kind, std::uint64_t key);
   void settle_tests();
   Bytes with_begun(int place, std::uint64_t position, Bytes events);
-  std::uint64_t least(const std::map<int, std::uint64_t>& by_place) const;
+  std::uint64_t stable_end(const std::map<int, std::uint64_t>& by_place) const;
 
-  Wanted wanted_;
+  struct Hosting {
+    Wanted wanted;
+    bool over = false;
+  };
+  std::map<Term, Hosting> hostings_;  // the newest, and those before it that are not over
   std::set<Key> stable_;
   std::map<Key, std::vector<int>> partly_;  // not stable yet
   std::map<int, std::uint64_t> last_tests_;
