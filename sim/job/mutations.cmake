@@ -18,6 +18,7 @@ function(holdfast_sim_mutated out mutation)
   set_target_properties(hf_${program} PROPERTIES PCH_WARN_INVALID OFF)  # a mutation of a header is compiled from the text
   add_executable(${program} $<TARGET_OBJECTS:sim_command> $<TARGET_OBJECTS:hf_${program}>)
   target_link_libraries(${program} PRIVATE hf_sim hf_sim_job)
+  holdfast_linked_for_tests(${program})
 endfunction()
 
 function(holdfast_sim_mutations seeds)
