@@ -1,4 +1,5 @@
 // Process: connections, births and deaths of peers, and the logs of others. As src/engine/{board,remote,remote_feed}.cpp.
+#include "sim/job/mutation.hpp"
 #include "sim/job/node.hpp"
 #include "sim/job/process.hpp"
 #include "sim/job/world.hpp"
@@ -37,9 +38,7 @@ void Process::on_opening(Peer& from, std::uint64_t connection, const Frame& fram
     from.connection = connection;
   }
   from.open = true;
-#ifndef HOLDFAST_MUTATE_IGNORE_OPENING
-  from.opening = frame.position;
-#endif
+  if (!HF_MUTATED(IGNORE_OPENING)) from.opening = frame.position;
   if (from.fed != from.known.incarnation || from.cursor < from.opening) from.feeding = true;
   if (from.feeding) feed(from);
   pump(from);

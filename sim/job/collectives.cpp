@@ -1,6 +1,7 @@
 // Process: collectives. As src/mpi/coll/schedule.cpp and schedule_run.cpp, on numbered messages (src/engine/receive.cpp).
 #include <algorithm>
 
+#include "sim/job/mutation.hpp"
 #include "sim/job/node.hpp"
 #include "sim/job/process.hpp"
 #include "sim/job/world.hpp"
@@ -30,9 +31,7 @@ void Process::reserve(Step& step) {
   const Rank peer(step.peer);
   step.name = step.kind == Step::send ? world_.checker().on_listed_send(life_, peer, collective_context)
                                       : world_.checker().on_listed_receive(life_, peer, collective_context);
-#ifndef HOLDFAST_MUTATE_NUMBERED_WHEN_RUN
-  take_number(step);
-#endif
+  if (!HF_MUTATED(NUMBERED_WHEN_RUN)) take_number(step);
 }
 
 void Process::take_number(Step& step) {
@@ -44,9 +43,7 @@ void Process::take_number(Step& step) {
 
 // Whenever the program is in a call: each as far as it goes.
 void Process::run_collectives() {
-#ifdef HOLDFAST_MUTATE_STEPS_STAND_IN_REPLAY
-  if (replaying()) return;
-#endif
+  if (HF_MUTATED(STEPS_STAND_IN_REPLAY) && replaying()) return;
   if (calls_.empty() || std::exchange(runs_collectives_, true)) return;
   for (auto call = calls_.begin(); call != calls_.end() && !dead_;) {
     call = run(*call) ? calls_.erase(call) : std::next(call);
@@ -88,9 +85,7 @@ bool Process::run_step(Call& call, Step& step) {
 void Process::send_step(Call& call, Step& step) {
   if (optimistic_) settle();
   if (dead_) return;
-#ifdef HOLDFAST_MUTATE_NUMBERED_WHEN_RUN
-  take_number(step);
-#endif
+  if (HF_MUTATED(NUMBERED_WHEN_RUN)) take_number(step);
   Request& request = requests_.get();
   request.is_send = true;
   step.request = &request;
@@ -99,21 +94,19 @@ void Process::send_step(Call& call, Step& step) {
   frame.sequence = step.number;
   world_.checker().on_step_sent(life_, step.name, frame);
   Peer& to = peer(Rank(step.peer));
-#ifdef HOLDFAST_MUTATE_STEP_UNGATED
-  if (!to.open || restarted_ || to.sent != stream(to).records.size()) return void(send_frame(to, request, frame));
-  frame.position = stream(to).records.size();
-  stream(to).records.push_back(frame);
-  publish(to, stream(to).records.size());
-  request.complete = true;
-  return pump(to);
-#endif
+  if (HF_MUTATED(STEP_UNGATED)) {
+    if (!to.open || restarted_ || to.sent != stream(to).records.size()) return void(send_frame(to, request, frame));
+    frame.position = stream(to).records.size();
+    stream(to).records.push_back(frame);
+    publish(to, stream(to).records.size());
+    request.complete = true;
+    return pump(to);
+  }
   send_frame(to, request, frame);
 }
 
 void Process::recv_step(Step& step) {
-#ifdef HOLDFAST_MUTATE_NUMBERED_WHEN_RUN
-  take_number(step);
-#endif
+  if (HF_MUTATED(NUMBERED_WHEN_RUN)) take_number(step);
   Request& request = requests_.get();
   request.numbered = true;
   request.context = collective_context;

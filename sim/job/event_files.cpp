@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/job/mutation.hpp"
 #include "sim/job/node.hpp"
 #include "sim/job/world.hpp"
 
@@ -86,9 +87,7 @@ void EventFiles::next_step() {
     case FileWriter::Step::none: break;
   }
   if (asked_.empty()) return finish();
-#ifdef HOLDFAST_MUTATE_READ_BEFORE_FENCE
-  return later(5'000, 40'000, [this] { look_for_hosts(); });
-#endif
+  if (HF_MUTATED(READ_BEFORE_FENCE)) return later(5'000, 40'000, [this] { look_for_hosts(); });
   later(5'000, 40'000, [this] { take_over(); });
 }
 
@@ -133,9 +132,7 @@ void EventFiles::take_over() {
   world_.directory().take_over(asked.wanted, node_.id());
   later(5'000, 40'000, [this] {
     asked_.front().failed |= !world_.directory().over(asked_.front().wanted).empty();
-#ifdef HOLDFAST_MUTATE_READ_BEFORE_FENCE
-    return answered();
-#endif
+    if (HF_MUTATED(READ_BEFORE_FENCE)) return answered();
     look_for_hosts();
   });
 }
@@ -152,11 +149,7 @@ void EventFiles::look_for_hosts() {
 
 void EventFiles::read_next() {
   Asked& asked = asked_.front();
-#ifdef HOLDFAST_MUTATE_READ_BEFORE_FENCE
-  if (asked.failed || asked.by_host.empty()) return take_over();
-#else
-  if (asked.failed || asked.by_host.empty()) return answered();
-#endif
+  if (asked.failed || asked.by_host.empty()) return HF_MUTATED(READ_BEFORE_FENCE) ? take_over() : answered();
   later(1'000, 40'000, [this] {
     Asked& asked = asked_.front();
     const auto [host, ranks] = *asked.by_host.begin();

@@ -2,6 +2,7 @@
 // event_holding.cpp.
 #include <algorithm>
 
+#include "sim/job/mutation.hpp"
 #include "sim/job/node.hpp"
 #include "sim/job/world.hpp"
 
@@ -42,11 +43,7 @@ void Node::determined(Rank rank) {
 
 void Node::add_rank(Rank rank, Term term, const Extent& promised) {
   const bool both = (files_ && world_.options().on_nodes()) || copies_.size() > 1;
-#ifdef HOLDFAST_MUTATE_FOUND_ONCE_IS_STABLE
-  const Extent told = promised;
-#else
-  const Extent told = both ? Extent{} : promised;  // one of them may be without it
-#endif
+  const Extent told = both && !HF_MUTATED(FOUND_ONCE_IS_STABLE) ? Extent{} : promised;  // one of them may be without it
   world_.checker().on_wanted(rank, term, wanted());
   if (!both) world_.checker().on_stored(rank, stored_and_found, term, promised.end, events(rank, 0, promised.end), promised.last_failed);
   if (world_.options().on_nodes()) {
@@ -199,9 +196,7 @@ void Node::on_append(Node& from, std::size_t copy, std::uint64_t visit, const Se
   if (verdict != Store::Verdict::taken) return world_.checker().violation("a holder has not got what stands before an append");
   const Extent extent{store_.end(append.rank), store_.last_failed(append.rank)};
   world_.checker().on_stored(append.rank, self_.value, append.term, extent.end, bytes, append.last_failed);
-#ifdef HOLDFAST_MUTATE_HOLDER_TELLS
-  if (world_.options().optimistic()) know_stable(append.rank, append.term, extent.end);
-#endif
+  if (HF_MUTATED(HOLDER_TELLS) && world_.options().optimistic()) know_stable(append.rank, append.term, extent.end);
   const std::int64_t taken_in = world_.pace().append(world_.now(), self_);
   world_.at_node(from, world_.latency_in_order(from.copies_[copy].visit_last, taken_in), [&from, copy, visit, append, extent] {
     from.on_answer(copy, visit, append.rank, append.term, extent);
@@ -209,15 +204,11 @@ void Node::on_append(Node& from, std::size_t copy, std::uint64_t visit, const Se
 }
 
 void Node::on_answer(std::size_t copy, std::uint64_t visit, Rank rank, Term term, const Extent& extent) {
-#ifdef HOLDFAST_MUTATE_COUNT_OLD_VISITS
-  if (!hosts_.contains(rank)) return;
-  sent_.on_stable(static_cast<int>(copy), rank, term, extent);
-#else
-  if (visit != copies_[copy].visit) return;
-  if (!sent_.on_stable(static_cast<int>(copy), rank, term, extent)) {
+  const bool counts = HF_MUTATED(COUNT_OLD_VISITS) ? hosts_.contains(rank) : visit == copies_[copy].visit;
+  if (!counts) return;
+  if (!sent_.on_stable(static_cast<int>(copy), rank, term, extent) && !HF_MUTATED(COUNT_OLD_VISITS)) {
     return world_.checker().violation("a holder answers what was not asked");
   }
-#endif
   tell(rank);
   look_again(rank);
   pump();

@@ -1,16 +1,8 @@
-# Each of these bugs must be found by a checker within the seeds given: the simulator, the named sources built with the bug, must
-# report a failed seed. (An object file given to the linker takes the place of the one in the library.) At level node with one holder,
-# unless ARGS say otherwise.
-function(holdfast_sim_mutated out mutation)
-  list(GET ARGN 0 first)
-  cmake_path(GET first STEM stem)
-  string(TOLOWER sim_job_mutated_${stem}_${mutation} program)
-  set(${out} ${program} PARENT_SCOPE)
-  if(TARGET ${program})  # under another protocol
-    return()
-  endif()
+# Each of these bugs must be found by a checker within the seeds given: the simulator with the bug must report a failed seed. Those of a core
+# are built, the named sources with the bug; those of the simulator's own parts (mutation.hpp) are all in one program. (An object file given
+# to the linker takes the place of the one in the library.) At level node with one holder, unless ARGS say otherwise.
+function(holdfast_sim_mutable program)
   add_library(hf_${program} OBJECT ${ARGN})
-  target_compile_definitions(hf_${program} PRIVATE HOLDFAST_MUTATE_${mutation})
   target_compile_options(hf_${program} PRIVATE -Wno-unused-parameter -Wno-unused-variable)
   target_include_directories(hf_${program} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(hf_${program} PRIVATE fmt::fmt)
@@ -21,6 +13,21 @@ function(holdfast_sim_mutated out mutation)
   holdfast_linked_for_tests(${program})
 endfunction()
 
+function(holdfast_sim_mutated out mutation)
+  set(${out} sim_job_mutated PARENT_SCOPE)
+  if(NOT ARGN)
+    return()
+  endif()
+  list(GET ARGN 0 first)
+  cmake_path(GET first STEM stem)
+  string(TOLOWER sim_job_mutated_${stem}_${mutation} program)
+  set(${out} ${program} PARENT_SCOPE)
+  if(NOT TARGET ${program})  # it may stand here under another protocol
+    holdfast_sim_mutable(${program} ${ARGN})
+    target_compile_definitions(hf_${program} PRIVATE HOLDFAST_MUTATE_${mutation})
+  endif()
+endfunction()
+
 function(holdfast_sim_mutations seeds)
   cmake_parse_arguments(arg "" "PREFIX" "SOURCES;MUTATIONS;ARGS" ${ARGN})
   foreach(mutation IN LISTS arg_MUTATIONS)
@@ -28,37 +35,46 @@ function(holdfast_sim_mutations seeds)
     holdfast_sim_mutated(program ${mutation} ${arg_SOURCES})
     add_test(NAME sim.job.mutation.${name} COMMAND ${program} job --seeds ${seeds} --failures 1
              --log-level node --event-loggers 0 --event-copies 1 ${arg_ARGS})
-    set_tests_properties(sim.job.mutation.${name} PROPERTIES LABELS "sim;mutation" TIMEOUT 120
+    set_tests_properties(sim.job.mutation.${name} PROPERTIES LABELS "sim;mutation" TIMEOUT 120 ENVIRONMENT HOLDFAST_MUTATION=${mutation}
                          PASS_REGULAR_EXPRESSION "again: holdfast-sim job .*1 of [0-9]+ seeds failed")
   endforeach()
 endfunction()
 
 set(core ${CMAKE_SOURCE_DIR}/src/core)
 set(here ${CMAKE_CURRENT_SOURCE_DIR}/job)
+file(GLOB own CONFIGURE_DEPENDS ${here}/*.cpp)
+set(own_mutable)
+foreach(source IN LISTS own)
+  file(STRINGS ${source} lines REGEX HF_MUTATED)
+  if(lines)
+    list(APPEND own_mutable ${source})
+  endif()
+endforeach()
+holdfast_sim_mutable(sim_job_mutated ${own_mutable})
+target_compile_definitions(hf_sim_job_mutated PRIVATE HOLDFAST_MUTABLE)
 
 # What is an event, when it is stable, what waits for it.
 holdfast_sim_mutations(500 SOURCES ${core}/vprotocol/pessimist.cpp MUTATIONS DROP_MATCH DROP_DELIVERY DROP_FAILED_TEST DROP_TIME)
 holdfast_sim_mutations(500 SOURCES ${core}/vprotocol/replay.cpp MUTATIONS REPLAY_OUT_OF_ORDER)
 holdfast_sim_mutations(500 SOURCES ${here}/send.cpp ${here}/process.cpp MUTATIONS UNGATED_RENDEZVOUS)
-holdfast_sim_mutations(500 SOURCES ${here}/process.cpp MUTATIONS WRITTEN_IS_STABLE PAST_IS_STABLE NUMBER_AT_TRANSMISSION)
-holdfast_sim_mutations(500 SOURCES ${here}/send.cpp MUTATIONS LOG_UNGATED SENT_BEFORE_IS_SENT)
+holdfast_sim_mutations(500 MUTATIONS WRITTEN_IS_STABLE PAST_IS_STABLE NUMBER_AT_TRANSMISSION)
+holdfast_sim_mutations(500 MUTATIONS LOG_UNGATED SENT_BEFORE_IS_SENT)
 # Exactly once, in order, from whom.
-holdfast_sim_mutations(500 SOURCES ${here}/receive.cpp MUTATIONS DROP_TOO_MUCH DROP_TOO_LITTLE ACCEPT_OLD_INCARNATION ONE_NUMBERING
-                                                                 FORGET_LOST_PAYLOAD)
-holdfast_sim_mutations(500 SOURCES ${here}/channel.cpp MUTATIONS IGNORE_OPENING)
+holdfast_sim_mutations(500 SOURCES ${here}/receive.cpp MUTATIONS DROP_TOO_MUCH DROP_TOO_LITTLE)  # core/match/numbers.hpp
+holdfast_sim_mutations(500 MUTATIONS ACCEPT_OLD_INCARNATION ONE_NUMBERING FORGET_LOST_PAYLOAD IGNORE_OPENING)
 # Determinants on other nodes.
 set(nodes ARGS --ranks 6 --nodes 5 --spares 2 --kinds)
 holdfast_sim_mutations(500 SOURCES ${core}/event_logger/store.cpp MUTATIONS ACCEPT_FENCED)
 holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/store.cpp MUTATIONS FORGET_FENCE ${nodes} pause --workload traffic)
 holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/store.cpp MUTATIONS FORGET_PROMISED ${nodes} related-nodes --workload traffic)
 holdfast_sim_mutations(500 SOURCES ${core}/event_logger/sender.cpp MUTATIONS STABLE_WHEN_SENT)
-holdfast_sim_mutations(2000 SOURCES ${here}/keeper.cpp MUTATIONS COUNT_OLD_VISITS ARGS --kinds node,holder-connection)
+holdfast_sim_mutations(2000 MUTATIONS COUNT_OLD_VISITS ARGS --kinds node,holder-connection)
 # In files; at several nodes; at both.
 set(disk ARGS --log-level disk --workload traffic --kinds)
 holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/file_writer.cpp MUTATIONS STABLE_BEFORE_SYNC LOOK_BEFORE_SYNC FENCE_NOT_LOOKED_AT
                        ${disk} node,pause)
 holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/event_file.cpp MUTATIONS NO_CHECKSUM ${disk} disk-damage,node --steps 30)
-holdfast_sim_mutations(5000 SOURCES ${here}/event_files.cpp MUTATIONS READ_BEFORE_FENCE
+holdfast_sim_mutations(5000 MUTATIONS READ_BEFORE_FENCE
                        ${disk} related-nodes,pause --ranks 6 --nodes 5 --spares 2 --faults 6)
 # What is left ends within an event, or before a failed test.
 set(pieces ARGS --log-level disk --ranks 6 --nodes 5 --spares 2 --faults 5 --kinds)
@@ -77,22 +93,22 @@ holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/copies.cpp MUTATIONS ON
                        ARGS --event-copies 2 --nodes 4 --workload traffic --kinds node)
 holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/sender.cpp MUTATIONS STABLE_IN_ONE_PLACE
                        ARGS --log-level node+disk --workload traffic --kinds node)
-holdfast_sim_mutations(2000 SOURCES ${here}/keeper.cpp MUTATIONS FOUND_ONCE_IS_STABLE
+holdfast_sim_mutations(2000 MUTATIONS FOUND_ONCE_IS_STABLE
                        ARGS --log-level node+disk --workload traffic --kinds node,related-nodes)
 
 # Probes and cancels.
-holdfast_sim_mutations(1000 SOURCES ${here}/probes.cpp MUTATIONS PROBE_NOT_LOGGED ARGS --workload traffic)
+holdfast_sim_mutations(1000 MUTATIONS PROBE_NOT_LOGGED ARGS --workload traffic)
 holdfast_sim_mutations(1000 SOURCES ${core}/vprotocol/pessimist.cpp MUTATIONS DROP_CANCEL ARGS --workload traffic)
 
 # Collectives and Improbe.
-holdfast_sim_mutations(500 SOURCES ${here}/collectives.cpp MUTATIONS NUMBERED_WHEN_RUN STEP_UNGATED STEPS_STAND_IN_REPLAY
+holdfast_sim_mutations(500 MUTATIONS NUMBERED_WHEN_RUN STEP_UNGATED STEPS_STAND_IN_REPLAY
                        ARGS --workload mixed)
-holdfast_sim_mutations(1000 SOURCES ${here}/tests.cpp MUTATIONS COLLECTIVE_NOT_AWAITED ARGS --workload reductions)
-holdfast_sim_mutations(1000 SOURCES ${here}/probes.cpp MUTATIONS IMPROBE_NOT_LOGGED ARGS --workload mixed)
+holdfast_sim_mutations(1000 MUTATIONS COLLECTIVE_NOT_AWAITED ARGS --workload reductions)
+holdfast_sim_mutations(1000 MUTATIONS IMPROBE_NOT_LOGGED ARGS --workload mixed)
 
 # Sums of what was taken.
 holdfast_sim_mutations(500 SOURCES ${core}/vprotocol/taken_sums.cpp MUTATIONS NOT_COMPARED ARGS --kinds diverge)
-holdfast_sim_mutations(2000 SOURCES ${here}/sent_again.cpp MUTATIONS SUMS_NOT_REBUILT ARGS --kinds diverge,kill --faults 6)
+holdfast_sim_mutations(2000 MUTATIONS SUMS_NOT_REBUILT ARGS --kinds diverge,kill --faults 6)
 
 # Optimistic logging. Mutations that stand above under another protocol have another name here.
 function(holdfast_sim_optimist seeds)
@@ -112,23 +128,24 @@ holdfast_sim_optimist(2000 SOURCES ${core}/vprotocol/dependencies.cpp MUTATIONS 
 holdfast_sim_optimist(20000 SOURCES ${core}/vprotocol/optimist.cpp MUTATIONS NO_MERGE_IN_REPLAY ${traffic})
 holdfast_sim_optimist(2000 SOURCES ${core}/vprotocol/pessimist.cpp MUTATIONS DROP_MATCH DROP_DELIVERY DROP_FAILED_TEST RUN_LEFT_OPEN
                       ${traffic})
-holdfast_sim_optimist(10000 SOURCES ${here}/keeper.cpp MUTATIONS HOLDER_TELLS ${nodes} related-nodes --steps 3 --faults 1)
+holdfast_sim_optimist(10000 MUTATIONS HOLDER_TELLS ${nodes} related-nodes --steps 3 --faults 1)
 holdfast_sim_optimist(1000 SOURCES ${core}/event_logger/file_feed.cpp MUTATIONS PART_OF_A_COPY_IS_STABLE
                       ARGS --log-level node+disk --ranks 6 --nodes 5 --spares 2 --faults 5 --kinds related-nodes,kill,rollback --first-seed 500)
 # What leaves the job; what does not wait.
-holdfast_sim_optimist(200 SOURCES ${here}/optimism.cpp MUTATIONS OUTPUT_AT_ONCE MATCHED_AT_ONCE SEND_WAITS)
+holdfast_sim_optimist(200 MUTATIONS OUTPUT_AT_ONCE MATCHED_AT_ONCE SEND_WAITS)
 # Orphans.
 holdfast_sim_optimist(2000 SOURCES ${core}/vprotocol/cuts.cpp MUTATIONS CUT_LATE ${traffic})
-holdfast_sim_optimist(2000 SOURCES ${here}/optimism.cpp MUTATIONS RECORD_LATE ${traffic})
-holdfast_sim_optimist(20000 SOURCES ${here}/optimism.cpp MUTATIONS KEEP_ORPHANS COUNT_STAYS AHEAD_OF_THE_BOARD ${traffic})
-holdfast_sim_optimist(20000 SOURCES ${here}/receive.cpp MUTATIONS TAKE_FROM_ORPHANS ACCEPT_OLD_INCARNATION ${traffic})
-holdfast_sim_optimist(20000 SOURCES ${here}/orphans.cpp MUTATIONS BEGIN_UNTOLD ${traffic})
+holdfast_sim_optimist(2000 MUTATIONS RECORD_LATE ${traffic})
+holdfast_sim_optimist(20000 SOURCES ${here}/optimism.cpp MUTATIONS COUNT_STAYS ${traffic})  # core/match/numbers.hpp
+holdfast_sim_optimist(20000 MUTATIONS KEEP_ORPHANS AHEAD_OF_THE_BOARD ${traffic})
+holdfast_sim_optimist(20000 MUTATIONS TAKE_FROM_ORPHANS ACCEPT_OLD_INCARNATION ${traffic})
+holdfast_sim_optimist(20000 MUTATIONS BEGIN_UNTOLD ${traffic})
 holdfast_sim_optimist(20000 SOURCES ${core}/event_logger/store.cpp MUTATIONS HOLDER_NOT_CUT ${traffic})
 holdfast_sim_optimist(2000 SOURCES ${core}/event_logger/store.cpp MUTATIONS ACCEPT_FENCED ${nodes} pause)
-holdfast_sim_optimist(20000 SOURCES ${here}/optimism.cpp MUTATIONS KEEP_NUMBERED_ORPHANS ARGS --workload mixed --faults 6 --kinds node,rollback)
-holdfast_sim_optimist(20000 SOURCES ${here}/sent_again.cpp MUTATIONS TAKEN_BACK_STAYS ${traffic})
+holdfast_sim_optimist(20000 MUTATIONS KEEP_NUMBERED_ORPHANS ARGS --workload mixed --faults 6 --kinds node,rollback)
+holdfast_sim_optimist(20000 MUTATIONS TAKEN_BACK_STAYS ${traffic})
 # A message of before its sender was rolled back is found to be an orphan when the next incarnation has sent it again already.
 set(many_nodes ARGS --log-level disk --ranks 40 --nodes 20 --spares 3 --steps 6 --faults 12 --first-seed)
-holdfast_sim_optimist(20 SOURCES ${here}/optimism.cpp MUTATIONS REFUSE_THE_NEWEST ${many_nodes} 394)
-holdfast_sim_optimist(20 SOURCES ${here}/optimism.cpp MUTATIONS NOT_TAKEN_AGAIN ${many_nodes} 1192
+holdfast_sim_optimist(20 MUTATIONS REFUSE_THE_NEWEST ${many_nodes} 394)
+holdfast_sim_optimist(20 MUTATIONS NOT_TAKEN_AGAIN ${many_nodes} 1192
                       --workload traffic --kinds node,rollback,kill)

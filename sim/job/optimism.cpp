@@ -1,6 +1,7 @@
 // Process: what optimistic logging adds (docs/optimist.md): the board's cuts and stable vector, what messages depend on, what waits.
 #include <algorithm>
 
+#include "sim/job/mutation.hpp"
 #include "sim/job/node.hpp"
 #include "sim/job/process.hpp"
 #include "sim/job/world.hpp"
@@ -51,15 +52,12 @@ void Process::stop() {
 
 // Whether the board knows of the incarnation and of all terms that it names.
 bool Process::know(const Frame& frame, const Peer& from) const {
-#ifndef HOLDFAST_MUTATE_AHEAD_OF_THE_BOARD
+  if (HF_MUTATED(AHEAD_OF_THE_BOARD)) return true;
   if (frame.incarnation > from.known.incarnation) return false;
   if (!frame.dependencies) return true;
   std::vector<Dependency> list;
   core::vprotocol::decode_dependencies(*frame.dependencies, ranks(), list);
   return std::ranges::none_of(list, [this](const Dependency& d) { return optimist_.cuts().verdict(d) == Cuts::Verdict::unknown; });
-#else
-  return true;
-#endif
 }
 
 void Process::take_early(Peer& from) {
@@ -83,14 +81,10 @@ void Process::take_dependencies(Peer& from, const Frame& frame) {
 
 // Messages of an orphan leave the queue, and count as not come.
 void Process::drop_orphans(Peer& from) {
-#ifndef HOLDFAST_MUTATE_KEEP_ORPHANS
+  if (HF_MUTATED(KEEP_ORPHANS)) return;
   const auto lost = from.incoming.first_lost(optimist_.cuts());
   if (!lost) return;
-#ifdef HOLDFAST_MUTATE_REFUSE_THE_NEWEST
-  from.orphaned = from.known.incarnation;
-#else
-  from.orphaned = std::max(from.orphaned.value_or(lost->sender), lost->sender);
-#endif
+  from.orphaned = HF_MUTATED(REFUSE_THE_NEWEST) ? from.known.incarnation : std::max(from.orphaned.value_or(lost->sender), lost->sender);
   if (from.fed > *from.orphaned) take_again(from);
   const std::uint64_t first = lost->first;
   from.incoming.forget_from(first);
@@ -112,28 +106,26 @@ void Process::drop_orphans(Peer& from) {
       drop(from, arrivals, *entry.second);
       return true;
     });
-#ifndef HOLDFAST_MUTATE_KEEP_NUMBERED_ORPHANS
-    std::erase_if(arrivals.numbered_arrived, [&](auto& entry) {
-      if (entry.second->number < first) return false;
-      arrivals.arrivals.forget(entry.first);
-      drop(from, arrivals, *entry.second);
-      return true;
-    });
-#endif
+    if (!HF_MUTATED(KEEP_NUMBERED_ORPHANS)) {
+      std::erase_if(arrivals.numbered_arrived, [&](auto& entry) {
+        if (entry.second->number < first) return false;
+        arrivals.arrivals.forget(entry.first);
+        drop(from, arrivals, *entry.second);
+        return true;
+      });
+    }
   }
-#endif
 }
 
 // As the engine's.
 void Process::take_again(Peer& from) {
-#ifndef HOLDFAST_MUTATE_NOT_TAKEN_AGAIN
+  if (HF_MUTATED(NOT_TAKEN_AGAIN)) return;
   if (from.fed == from.known.incarnation) from.opening = std::max(from.opening, from.cursor);
   from.fed = std::max(from.known.log_base, from.orphaned->next());
   from.cursor = 0;
   from.question = 0;
   from.exhausted = false;
   from.feeding = true;
-#endif
 }
 
 void Process::drop(Peer& from, ContextPeer& arrivals, Message& m) {
@@ -148,18 +140,18 @@ void Process::drop(Peer& from, ContextPeer& arrivals, Message& m) {
 // The program may see it from now on.
 void Process::see(Message& m) {
   world_.checker().lineage().on_matched(life_.lineage, m.frame.payload.state, protocol_.events().size());
-#ifdef HOLDFAST_MUTATE_RECORD_LATE
-  core::vprotocol::Pessimist aside;
-  optimist_.on_seen(peer(m.source).incoming, m.number, aside);
-  return world_.at_process(*this, 20'000, [records = std::vector(aside.events().begin(), aside.events().end())](Process& p) {
-    core::vprotocol::EventHead head;
-    for (std::size_t at = 0; at < records.size(); at += sizeof(head)) {
-      std::memcpy(&head, records.data() + at, sizeof(head));
-      p.protocol_.append_dependency(core::vprotocol::dependency_of(head));
-    }
-    p.persist_events();
-  });
-#endif
+  if (HF_MUTATED(RECORD_LATE)) {
+    core::vprotocol::Pessimist aside;
+    optimist_.on_seen(peer(m.source).incoming, m.number, aside);
+    return world_.at_process(*this, 20'000, [records = std::vector(aside.events().begin(), aside.events().end())](Process& p) {
+      core::vprotocol::EventHead head;
+      for (std::size_t at = 0; at < records.size(); at += sizeof(head)) {
+        std::memcpy(&head, records.data() + at, sizeof(head));
+        p.protocol_.append_dependency(core::vprotocol::dependency_of(head));
+      }
+      p.persist_events();
+    });
+  }
   if (optimist_.on_seen(peer(m.source).incoming, m.number, protocol_)) return;
   persist_events();
   stop();
@@ -190,9 +182,7 @@ void Process::send_optimistic(Peer& to, Request& request, Frame frame) {
   if (point()) return;
   publish(to, own.records.size());
   if (point()) return;
-#ifdef HOLDFAST_MUTATE_SEND_WAITS
-  if (!optimist_.vector().empty()) return;
-#endif
+  if (HF_MUTATED(SEND_WAITS) && !optimist_.vector().empty()) return;
   await_match(to, request, frame);
   ensure_open(to);
   pump(to);
@@ -204,9 +194,7 @@ void Process::send_matched(Peer& to, Frame frame) {
   if (dead_) return;
   frame.payload.state = world_.checker().lineage().snapshot(life_.lineage);
   effects_[++tokens_] = {.to = &to, .frame = frame};
-#ifdef HOLDFAST_MUTATE_MATCHED_AT_ONCE
-  return pass(tokens_);
-#endif
+  if (HF_MUTATED(MATCHED_AT_ONCE)) return pass(tokens_);
   if (offer(tokens_)) pass(tokens_);
 }
 
@@ -218,9 +206,7 @@ void Process::print(std::uint64_t value) {
   if (dead_) return;
   Checker::Output output{world_.checker().on_print(life_), value, life_.seen.size(), world_.checker().lineage().snapshot(life_.lineage)};
   effects_[++tokens_].output = output;
-#ifdef HOLDFAST_MUTATE_OUTPUT_AT_ONCE
-  return pass(tokens_);
-#endif
+  if (HF_MUTATED(OUTPUT_AT_ONCE)) return pass(tokens_);
   if (offer(tokens_)) pass(tokens_);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/vprotocol/events.hpp"
+#include "sim/job/mutation.hpp"
 #include "sim/job/node.hpp"
 #include "sim/job/world.hpp"
 
@@ -132,9 +133,7 @@ void Node::propose(std::unique_ptr<Fetch> fetch) {
   const Adoption adoption = fetch->adoption;
   proposed_[adoption.group] = std::move(fetch);
   world_.head().on_proposed(*this, adoption, std::move(positions));
-#ifdef HOLDFAST_MUTATE_BEGIN_UNTOLD
-  begin(adoption.group);
-#endif
+  if (HF_MUTATED(BEGIN_UNTOLD)) begin(adoption.group);
 }
 
 void Node::begin(std::uint64_t group) {

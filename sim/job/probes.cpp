@@ -1,6 +1,7 @@
 // Process: probes and cancels. As src/engine/replay.cpp (probe_wait, probe_test) and receive.cpp (cancel).
 #include <algorithm>
 
+#include "sim/job/mutation.hpp"
 #include "sim/job/node.hpp"
 #include "sim/job/process.hpp"
 #include "sim/job/world.hpp"
@@ -44,9 +45,7 @@ Process::Found Process::Probe::await_resume() {
   if (p.dead_) return out;
   if (p.optimistic_) p.see(*found_);
   if (p.dead_) return out;
-#ifndef HOLDFAST_MUTATE_PROBE_NOT_LOGGED
-  p.protocol_.on_match(number_, posted_.any_source, forced_, found_->source);
-#endif
+  if (!HF_MUTATED(PROBE_NOT_LOGGED)) p.protocol_.on_match(number_, posted_.any_source, forced_, found_->source);
   p.persist_events();
   if (p.dead_) return out;
   p.world_.checker().on_probed(p.life_, post_, out.source, out.tag);
@@ -88,9 +87,7 @@ bool Process::Iprobe::ready() {
   if (m) found_.push_back(m->source.value);
   message_ = m;
   if (recorded_ >= 0) return p.after_call(), true;
-#ifdef HOLDFAST_MUTATE_IMPROBE_NOT_LOGGED
-  if (m && take_) return true;
-#endif
+  if (HF_MUTATED(IMPROBE_NOT_LOGGED) && m && take_) return true;
   p.protocol_.on_test_result(found_);
   if (m) p.persist_events();
   else p.store_failed();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/job/mutation.hpp"
 #include "sim/job/node.hpp"
 #include "sim/job/workloads.hpp"
 #include "sim/job/world.hpp"
@@ -60,9 +61,7 @@ void Process::load_past() {
   }
   if (!protocol_.replay().end_loading()) diverged("an event log that cannot be");
   protocol_.begin(true, log_lost);
-#ifdef HOLDFAST_MUTATE_PAST_IS_STABLE
-  return;
-#endif
+  if (HF_MUTATED(PAST_IS_STABLE)) return;
   if (!world_.options().keeps_events() || optimistic_ || (past_events_ == 0 && past_failed.value == 0)) return;
   protocol_.gate().on_event();
   unstable_.push_back({protocol_.gate().events(), past_events_, past_failed});
@@ -103,9 +102,7 @@ Request* Process::isend(int to, int context, int tag, std::uint64_t value, SendM
   frame.sequence = next;
   ++next;
   [[maybe_unused]] const bool again = send_frame(p, request, frame);
-#ifdef HOLDFAST_MUTATE_NUMBER_AT_TRANSMISSION
-  if (again) next = frame.sequence;
-#endif
+  if (HF_MUTATED(NUMBER_AT_TRANSMISSION) && again) next = frame.sequence;
   return &request;
 }
 
@@ -281,11 +278,7 @@ void Process::tell_agent() {
 
 void Process::look_at_stable() {
   if (unstable_.empty()) return;
-#ifdef HOLDFAST_MUTATE_WRITTEN_IS_STABLE
-  const Extent stable{UINT64_MAX, TestClock{UINT64_MAX}};
-#else
-  const Extent stable = node_.stable(self_);
-#endif
+  const Extent stable = HF_MUTATED(WRITTEN_IS_STABLE) ? Extent{UINT64_MAX, TestClock{UINT64_MAX}} : node_.stable(self_);
   while (!unstable_.empty() && unstable_.front().end <= stable.end && unstable_.front().last_failed <= stable.last_failed) {
     protocol_.gate().on_stable(unstable_.front().events);
     unstable_.pop_front();

@@ -1,4 +1,5 @@
 // Process: from a frame or a record of a log to the program's receive, exactly once. As src/engine/receive.cpp.
+#include "sim/job/mutation.hpp"
 #include "sim/job/node.hpp"
 #include "sim/job/process.hpp"
 #include "sim/job/world.hpp"
@@ -18,13 +19,9 @@ void Process::on_frame(Rank source, std::uint64_t connection, const Frame& frame
 }
 
 void Process::on_known_frame(Peer& from, std::uint64_t connection, const Frame& frame) {
-#ifndef HOLDFAST_MUTATE_ACCEPT_OLD_INCARNATION
-  if (frame.incarnation < from.known.incarnation) return;
-#endif
+  if (!HF_MUTATED(ACCEPT_OLD_INCARNATION) && frame.incarnation < from.known.incarnation) return;
   if (frame.opening) return on_opening(from, connection, frame);
-#ifndef HOLDFAST_MUTATE_ACCEPT_OLD_INCARNATION
-  if (from.connection != connection) return;
-#endif
+  if (!HF_MUTATED(ACCEPT_OLD_INCARNATION) && from.connection != connection) return;
   if (frame.logged()) {
     if (from.feeding) return void(from.waiting.push_back(frame));
     return on_logged_frame(from, frame, false);
@@ -40,9 +37,7 @@ void Process::on_known_frame(Peer& from, std::uint64_t connection, const Frame& 
 void Process::on_logged_frame(Peer& from, const Frame& frame, bool from_log) {
   if (frame.position < from.cursor) return;  // taken already
   from.cursor = frame.position + 1;
-#ifndef HOLDFAST_MUTATE_TAKE_FROM_ORPHANS
-  if (optimistic_ && from.orphaned && frame.incarnation <= *from.orphaned) return;
-#endif
+  if (!HF_MUTATED(TAKE_FROM_ORPHANS) && optimistic_ && from.orphaned && frame.incarnation <= *from.orphaned) return;
   if (frame.dependencies) return take_dependencies(from, frame);
   if (frame.kind == FrameKind::matched) return on_matched(from, frame);
   accept(from, frame, from_log);
@@ -50,17 +45,11 @@ void Process::on_logged_frame(Peer& from, const Frame& frame, bool from_log) {
 
 void Process::accept(Peer& from, const Frame& frame, bool from_log) {
   ContextState& state = context(frame.context);
-#ifdef HOLDFAST_MUTATE_ONE_NUMBERING
-  ContextPeer& arrivals = context(Context(0)).peers[from.rank];
-#else
-  ContextPeer& arrivals = state.peers[from.rank];
-#endif
+  ContextPeer& arrivals = (HF_MUTATED(ONE_NUMBERING) ? context(Context(0)) : state).peers[from.rank];
   on_arrived(from, frame);
-#ifndef HOLDFAST_MUTATE_FORGET_LOST_PAYLOAD
-  if (auto lost = from.unlogged.find(MessageName(frame)); lost != from.unlogged.end()) {
+  if (auto lost = from.unlogged.find(MessageName(frame)); lost != from.unlogged.end() && !HF_MUTATED(FORGET_LOST_PAYLOAD)) {
     return renew(from, *lost->second, frame, from_log);
   }
-#endif
   const Verdict verdict = frame.numbered ? arrivals.arrivals.by_number(frame.sequence) : arrivals.arrivals.in_order(frame.sequence);
   if (verdict == Verdict::duplicate) return on_duplicate(from, arrivals, frame, from_log);
   on_taken_from(from, arrivals, frame);

@@ -1,4 +1,5 @@
 // Process: from the program's call to the connection. As src/engine/send.cpp, under pessimist.
+#include "sim/job/mutation.hpp"
 #include "sim/job/node.hpp"
 #include "sim/job/process.hpp"
 #include "sim/job/world.hpp"
@@ -34,10 +35,8 @@ bool Process::send_frame(Peer& to, Request& request, const Frame& frame) {
 
 // A send that a predecessor has made already: compared, not transmitted.
 bool Process::send_again(Peer& to, Request& request, const Frame& frame) {
-#ifdef HOLDFAST_MUTATE_SENT_BEFORE_IS_SENT
   // Also when it was in a log that is lost.
-  if (protocol_.replaying() && !frame.synchronous) return request.complete = true;
-#endif
+  if (HF_MUTATED(SENT_BEFORE_IS_SENT) && protocol_.replaying() && !frame.synchronous) return request.complete = true;
   auto at = sent_before_.find({to.rank, {false, MessageName(frame)}});
   if (at == sent_before_.end()) return false;
   const Frame& before = *at->second;
@@ -79,9 +78,7 @@ void Process::send_logged(Peer& to, Request& request, Frame frame) {
   frame.position = own.records.size();
   own.records.push_back(frame);
   if (point()) return;
-#ifdef HOLDFAST_MUTATE_LOG_UNGATED
-  publish(to, own.records.size());  // who reads the log learns of us as who gets the frame
-#endif
+  if (HF_MUTATED(LOG_UNGATED)) publish(to, own.records.size());  // who reads the log learns of us as who gets the frame
   if (!protocol_.gate().offer(frame.kind, 0)) {
     if (frame.synchronous) await_match(to, request, frame);
     held_.push_back({&to, own.records.size(), frame.synchronous ? nullptr : &request});

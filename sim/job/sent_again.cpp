@@ -2,6 +2,7 @@
 // src/engine/sent_again.cpp; a large message stands for one that was announced and is not larger than the eager limit.
 #include <span>
 
+#include "sim/job/mutation.hpp"
 #include "sim/job/node.hpp"
 #include "sim/job/process.hpp"
 #include "sim/job/world.hpp"
@@ -37,9 +38,7 @@ void Process::on_arrived(const Peer& from, const Frame& frame) {
 
 void Process::on_taken_from(Peer& from, ContextPeer& arrivals, const Frame& frame) {
   if (!keeps_sums(from)) return;
-#ifdef HOLDFAST_MUTATE_SUMS_NOT_REBUILT
-  if (replaying()) return;
-#endif
+  if (HF_MUTATED(SUMS_NOT_REBUILT) && replaying()) return;
   if (!arrivals.sums) arrivals.sums = std::make_unique<TakenSums>();
   // One that is too early may come twice before its turn.
   if (!arrivals.sums->on_taken(frame.sequence, sum_of(frame, !frame.large()))) on_again_from(from, arrivals, frame, !frame.large());
@@ -104,9 +103,7 @@ void Process::on_renewed(Peer& from, const Frame& before, const Frame& frame) {
 void Process::take_back(Peer& from, ContextPeer& arrivals, const Frame& frame) {
   if (!keeps_sums(from) || !arrivals.sums) return;
   world_.checker().on_taken_back(life_, from.rank, frame);
-#ifndef HOLDFAST_MUTATE_TAKEN_BACK_STAYS
-  arrivals.sums->on_taken_back(frame.sequence, sum_of(frame, !frame.large()));
-#endif
+  if (!HF_MUTATED(TAKEN_BACK_STAYS)) arrivals.sums->on_taken_back(frame.sequence, sum_of(frame, !frame.large()));
 }
 
 // Its logs begin anew elsewhere: it sends again all that it has sent.

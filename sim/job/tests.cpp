@@ -1,6 +1,7 @@
 // Process: completion tests of requests. As src/engine/replay.cpp (begin_test, end_test).
 #include <algorithm>
 
+#include "sim/job/mutation.hpp"
 #include "sim/job/node.hpp"
 #include "sim/job/process.hpp"
 #include "sim/job/world.hpp"
@@ -25,9 +26,7 @@ bool Process::Test::ready() {
   over_ = std::ranges::all_of(found_, [this](std::int32_t i) {
     if (static_cast<std::size_t>(i) >= requests_.size()) return false;
     const Request& request = *requests_[static_cast<std::size_t>(i)];
-#ifdef HOLDFAST_MUTATE_COLLECTIVE_NOT_AWAITED
-    if (request.is_collective) return true;
-#endif
+    if (HF_MUTATED(COLLECTIVE_NOT_AWAITED) && request.is_collective) return true;
     return request.complete;
   });
   if (over_) p.after_call();
