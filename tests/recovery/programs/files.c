@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,7 @@ int main(int argc, char** argv) {
     int sum, seen = look_at(state, round > 0) + look_at(log, round > 0) + look_at(lock, 0);
     const int before = read_sum(state); /* not there in the first round, then of the round before */
     if (before != (round == 0 ? -1 : round - 1)) fail("the state of the round before");
+    seen += (int)((uintptr_t)malloc(3000) & 0xffff); /* kept: it lies behind what that took of the heap and has given back */
     write_file(a, "w", round);
     if (rename(a, b) != 0) fail("rename");
     write_file(log, "a", round);
