@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "base/map_apart.hpp"
+#include "os/error_text.hpp"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -22,11 +22,11 @@ Mapping::~Mapping() {
 Result<Mapping> Mapping::map(int fd, bool writable, std::size_t bytes) {
   if (bytes == 0) {
     struct stat status {};
-    if (::fstat(fd, &status) != 0) return fail(fmt::format("cannot examine a shared file: {}", std::strerror(errno)));
+    if (::fstat(fd, &status) != 0) return fail(fmt::format("cannot examine a shared file: {}", error_text(errno)));
     bytes = static_cast<std::size_t>(status.st_size);
   }
   void* at = map_apart(bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd);
-  if (at == MAP_FAILED) return fail(fmt::format("cannot map {} bytes of shared memory: {}", bytes, std::strerror(errno)));
+  if (at == MAP_FAILED) return fail(fmt::format("cannot map {} bytes of shared memory: {}", bytes, error_text(errno)));
   Mapping out;
   out.bytes_ = MutableBytes(static_cast<std::byte*>(at), bytes);
   return out;

@@ -10,14 +10,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
+
+#include "os/error_text.hpp"
 
 namespace hf::os {
 
 Result<UniqueFd> make_memory_file(const char* name, std::uint64_t bytes) {
   UniqueFd fd(::memfd_create(name, MFD_CLOEXEC));
   if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
-    return fail(fmt::format("cannot make {} bytes of shared memory: {}", bytes, std::strerror(errno)));
+    return fail(fmt::format("cannot make {} bytes of shared memory: {}", bytes, error_text(errno)));
   }
   return fd;
 }
@@ -25,7 +26,7 @@ Result<UniqueFd> make_memory_file(const char* name, std::uint64_t bytes) {
 Result<UniqueFd> make_disk_file(const std::string& directory, std::uint64_t bytes, std::uint64_t reserve_bytes) {
   struct statvfs space {};
   if (::statvfs(directory.c_str(), &space) != 0) {
-    return fail(fmt::format("cannot use the log directory {}: {}", directory, std::strerror(errno)));
+    return fail(fmt::format("cannot use the log directory {}: {}", directory, error_text(errno)));
   }
   if (std::uint64_t{space.f_bavail} * space.f_frsize < bytes + reserve_bytes) return fail("");
   UniqueFd fd(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
@@ -34,17 +35,17 @@ Result<UniqueFd> make_disk_file(const std::string& directory, std::uint64_t byte
     fd.reset(::mkostemp(path.data(), O_CLOEXEC));
     if (fd) ::unlink(path.c_str());
   }
-  if (!fd) return fail(fmt::format("cannot make a file in the log directory {}: {}", directory, std::strerror(errno)));
+  if (!fd) return fail(fmt::format("cannot make a file in the log directory {}: {}", directory, error_text(errno)));
   int code = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes));
   if (code == ENOSPC || code == EDQUOT || code == EFBIG) return fail("");
   if (code != 0)
-    return fail(fmt::format("cannot extend a file in the log directory {}: {}", directory, std::strerror(code)));
+    return fail(fmt::format("cannot extend a file in the log directory {}: {}", directory, error_text(code)));
   return fd;
 }
 
 Result<UniqueFd> reopen_read_only(int fd) {
   UniqueFd out(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC));
-  if (!out) return fail(fmt::format("cannot reopen shared memory: {}", std::strerror(errno)));
+  if (!out) return fail(fmt::format("cannot reopen shared memory: {}", error_text(errno)));
   return out;
 }
 

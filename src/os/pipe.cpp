@@ -5,13 +5,14 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "os/error_text.hpp"
 
 namespace hf::os {
 
 Result<Pipe> make_pipe() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(fmt::format("cannot make a pipe: {}", error_text(errno)));
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 

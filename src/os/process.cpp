@@ -19,6 +19,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "os/error_text.hpp"
+
 namespace hf::os {
 namespace {
 
@@ -85,8 +87,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 }
 
 StartError start_error(const std::string& path, const std::string& directory, ChildFailure failure) {
-  if (failure.step == 1) return {failure.code, fmt::format("cannot enter the directory {}: {}", directory, std::strerror(failure.code))};
-  return {failure.code, fmt::format("cannot {} {}: {}", failure.step == 0 ? "run" : "prepare", path, std::strerror(failure.code))};
+  if (failure.step == 1) return {failure.code, fmt::format("cannot enter the directory {}: {}", directory, error_text(failure.code))};
+  return {failure.code, fmt::format("cannot {} {}: {}", failure.step == 0 ? "run" : "prepare", path, error_text(failure.code))};
 }
 
 }  // namespace
@@ -94,7 +96,7 @@ StartError start_error(const std::string& path, const std::string& directory, Ch
 std::expected<StartingProcess, StartError> StartingProcess::begin(const Command& command) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return std::unexpected(StartError{errno, fmt::format("cannot make a pipe: {}", std::strerror(errno))});
+    return std::unexpected(StartError{errno, fmt::format("cannot make a pipe: {}", error_text(errno))});
   }
   UniqueFd write_end(ends[1]);
   StartingProcess out;
@@ -105,7 +107,7 @@ std::expected<StartingProcess, StartError> StartingProcess::begin(const Command&
   pid_t parent = ::getpid();
   out.pid_ = ::fork();
   if (out.pid_ < 0)
-    return std::unexpected(StartError{errno, fmt::format("cannot start a process: {}", std::strerror(errno))});
+    return std::unexpected(StartError{errno, fmt::format("cannot start a process: {}", error_text(errno))});
   if (out.pid_ == 0) become(command, arguments.data(), environment.data(), parent, write_end.get());
   ::setpgid(out.pid_, out.pid_);  // also here: so that the group exists for whoever goes on first
   return out;
@@ -138,7 +140,7 @@ std::expected<pid_t, StartError> start_process(const Command& command) {
 
 Result<std::string> output_of(Command command) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(fmt::format("cannot make a pipe: {}", error_text(errno)));
   UniqueFd read_end(ends[0]), write_end(ends[1]);
   command.output = write_end.get();
   auto pid = start_process(command);
@@ -158,7 +160,7 @@ Result<std::string> output_of(Command command) {
 
 Result<UniqueFd> open_pidfd(pid_t pid) {
   UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!fd) return fail(fmt::format("cannot watch process {}: {}", pid, std::strerror(errno)));
+  if (!fd) return fail(fmt::format("cannot watch process {}: {}", pid, error_text(errno)));
   return fd;
 }
 
@@ -307,13 +309,13 @@ Result<UniqueFd> catch_signals(const std::vector<int>& signals) {
   for (int signal : signals) ::sigaddset(&set, signal);
   if (::sigprocmask(SIG_BLOCK, &set, nullptr) != 0) return fail("cannot block signals");
   UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd) return fail(fmt::format("cannot receive signals: {}", std::strerror(errno)));
+  if (!fd) return fail(fmt::format("cannot receive signals: {}", error_text(errno)));
   return fd;
 }
 
 Result<UniqueFd> open_null() {
   UniqueFd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!fd) return fail(fmt::format("cannot open /dev/null: {}", std::strerror(errno)));
+  if (!fd) return fail(fmt::format("cannot open /dev/null: {}", error_text(errno)));
   return fd;
 }
 

@@ -9,11 +9,13 @@
 #include <cstddef>
 #include <cstring>
 
+#include "os/error_text.hpp"
+
 namespace hf::os {
 namespace {
 
 std::unexpected<Error> failed(const char* what) {
-  return fail(Lost::job, fmt::format("{}: {}", what, std::strerror(errno)));
+  return fail(Lost::job, fmt::format("{}: {}", what, error_text(errno)));
 }
 
 socklen_t abstract_address(std::string_view name, sockaddr_un& address) {

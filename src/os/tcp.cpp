@@ -12,7 +12,8 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "os/error_text.hpp"
 
 namespace hf::os {
 namespace {
@@ -39,7 +40,7 @@ Result<TcpListener> listen_tcp(std::uint32_t address) {
   socklen_t size = sizeof at;
   if (!out.fd || ::bind(out.fd.get(), reinterpret_cast<sockaddr*>(&at), size) != 0 ||
       ::listen(out.fd.get(), 256) != 0 || ::getsockname(out.fd.get(), reinterpret_cast<sockaddr*>(&at), &size) != 0) {
-    return fail(Lost::job, fmt::format("cannot listen on TCP: {}", std::strerror(errno)));
+    return fail(Lost::job, fmt::format("cannot listen on TCP: {}", error_text(errno)));
   }
   out.port = ntohs(at.sin_port);
   return out;
@@ -49,7 +50,7 @@ Result<UniqueFd> connect_tcp(std::uint32_t address, std::uint16_t port) {
   UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in at = address_of(address, port);
   if (!fd || ::connect(fd.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) != 0) {
-    return fail(Lost::job, fmt::format("cannot connect by TCP: {}", std::strerror(errno)));
+    return fail(Lost::job, fmt::format("cannot connect by TCP: {}", error_text(errno)));
   }
   no_delay(fd.get());
   return fd;
@@ -58,7 +59,7 @@ Result<UniqueFd> connect_tcp(std::uint32_t address, std::uint16_t port) {
 Result<UniqueFd> connect_tcp_within(std::uint32_t address, std::uint16_t port, int limit_ms) {
   UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in at = address_of(address, port);
-  auto failed = [](int code) { return fail(Lost::job, fmt::format("cannot connect by TCP: {}", std::strerror(code))); };
+  auto failed = [](int code) { return fail(Lost::job, fmt::format("cannot connect by TCP: {}", error_text(code))); };
   if (!fd) return failed(errno);
   if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) != 0) {
     if (errno != EINPROGRESS) return failed(errno);

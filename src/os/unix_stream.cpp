@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "os/error_text.hpp"
+
 namespace hf::os {
 namespace {
 
@@ -25,7 +27,7 @@ bool address_of(int directory, const std::string& name, sockaddr_un& address) {
 }
 
 std::unexpected<Error> failed(const std::string& what) {
-  return fail(fmt::format("{}: {}", what, std::strerror(errno)));
+  return fail(fmt::format("{}: {}", what, error_text(errno)));
 }
 
 }  // namespace

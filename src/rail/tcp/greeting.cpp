@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "os/error_text.hpp"
 #include "rail/tcp/tcp_rail_impl.hpp"
 
 namespace hf::rail::tcp {
@@ -76,7 +77,7 @@ void TcpRail::Impl::connect(const Peer& to, std::uint64_t position) {
   int fd = dial(endpoint);
   Connection* c = fd < 0 ? nullptr : add(fd);
   if (!c) {
-    std::string why = std::strerror(errno);
+    std::string why = os::error_text(errno);
     if (fd >= 0) ::close(fd);
     return announce(Event::closed, refused, fmt::format("cannot connect to {}: {}", describe(endpoint), why));
   }
@@ -121,7 +122,7 @@ void TcpRail::Impl::on_handshake(Connection& c) {
     int error = connect_error(c.stream.fd(), c.endpoint);
     if (error == EINPROGRESS) return;
     if (error != 0)
-      return drop(c, Tell::yes, fmt::format("cannot connect to {}: {}", describe(c.endpoint), std::strerror(error)));
+      return drop(c, Tell::yes, fmt::format("cannot connect to {}: {}", describe(c.endpoint), os::error_text(error)));
     c.connected = true;
     arm(c, false);
   }

@@ -18,6 +18,7 @@
 
 #include "base/check.hpp"
 #include "base/map_apart.hpp"
+#include "os/error_text.hpp"
 
 namespace hf::rail::tcp {
 namespace {
@@ -62,7 +63,7 @@ Result<int> listen_on(std::uint32_t address, std::uint16_t& port) {
   socklen_t size = sizeof(a);
   if (fd < 0 || ::bind(fd, reinterpret_cast<sockaddr*>(&a), size) != 0 || ::listen(fd, SOMAXCONN) != 0 ||
       ::getsockname(fd, reinterpret_cast<sockaddr*>(&a), &size) != 0) {
-    std::string why = std::strerror(errno);
+    std::string why = os::error_text(errno);
     if (fd >= 0) ::close(fd);
     return fail(Lost::rail, fmt::format("cannot listen for TCP connections on {}: {}", describe({address, port}), why));
   }

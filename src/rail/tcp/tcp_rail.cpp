@@ -11,6 +11,7 @@
 
 #include "base/check.hpp"
 #include "os/clock.hpp"
+#include "os/error_text.hpp"
 #include "rail/tcp/tcp_rail_impl.hpp"
 
 namespace hf::rail::tcp {
@@ -84,7 +85,7 @@ Result<> TcpRail::Impl::start() {
   timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
   epoll_event event{.events = EPOLLIN, .data = {.ptr = &timer_}};
   if (epoll_ < 0 || timer_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, timer_, &event) != 0)
-    return fail(Lost::rail, fmt::format("cannot set up TCP: {}", std::strerror(errno)));
+    return fail(Lost::rail, fmt::format("cannot set up TCP: {}", os::error_text(errno)));
   listen(true);
   return {};
 }
