@@ -1,5 +1,6 @@
 """Runs other programs: in a clean environment, with a time limit, and with a sign of life when they take long."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -19,6 +20,18 @@ def clean_environment(first_in_path=None, extra=None):
     kept["PATH"] = ":".join(path + ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"])
     kept.setdefault("HOME", "/")
     return {**kept, **(extra or {})}
+
+
+@contextlib.contextmanager
+def strangers(count):
+    """So many processes that compute meanwhile, and belong to no job."""
+    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 class Done:

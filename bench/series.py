@@ -3,6 +3,7 @@
 The bytes that a rank sends in one job stay below the part of its log that is ready at once (Series.ready_bytes, an option where
 it is not the default), so that no sample pays for a log that has run out; `past_log` alone goes past it, on purpose."""
 
+import os
 from dataclasses import dataclass
 
 READY_BYTES = 32 << 20
@@ -45,6 +46,7 @@ class Series:
     ready_bytes: int = READY_BYTES  # of the log: a rank sends less in a job
     disk_mebibytes: int = 0     # the disk's own rate is measured in every round too
     quick: tuple = None         # jobs of --quick
+    strangers: int = 0          # processes of nobody's job that compute meanwhile
 
     def options(self):
         ready = () if self.ready_bytes == READY_BYTES else ("--log-ready", f"{self.ready_bytes >> 20}M")
@@ -122,6 +124,12 @@ def collectives(rail):
                  jobs=((collective("allreduce", 8, 8, BUDGET // 4), "barrier:2000"),), quick=(("allreduce:8:50",),))
 
 
+def crowded(cores=len(os.sched_getaffinity(0))):
+    """On a machine where others compute, one process for every core: what four ranks take for a collective."""
+    yield Series("crowded.n4.shm", 4, SHM, "us", LOWER, "collective", goals=(Goal(NONE_TO_BEST, 1.0),), strangers=cores,
+                 jobs=(("allreduce:8:2000", "allreduce:4096:2000", "barrier:2000"),), quick=(("allreduce:8:100",),))
+
+
 OTHER_COLLECTIVES = ("bcast", "reduce", "scan", "gather", "scatter", "allgather", "alltoall", "reduce_scatter")
 
 
@@ -176,7 +184,7 @@ def past_log():
 
 def all_series():
     return [*point_to_point(SHM), *point_to_point(TCP), *collectives(SHM), *collectives(TCP), *other_collectives(SHM),
-            *other_collectives(TCP), *examples(), *past_log()]
+            *other_collectives(TCP), *crowded(), *examples(), *past_log()]
 
 
 QUICK = ("latency.shm", "latency_any_source.shm", "bandwidth.shm", "message_rate.shm", "latency.tcp", "collectives.n4.shm",

@@ -17,6 +17,7 @@
 #include "core/vprotocol/optimist.hpp"
 #include "engine/agent_link.hpp"
 #include "engine/contexts.hpp"
+#include "engine/crowd.hpp"
 #include "engine/engine.hpp"
 #include "engine/log_ahead.hpp"
 #include "engine/peer.hpp"
@@ -492,6 +493,9 @@ class EngineImpl {
   int ms_to_look();
   bool wait_awake(bool (*done)(void*), void* self, std::int64_t& began);
   bool awaits_stable();
+  void take_share(std::int64_t now);
+  int ranks_awake() const;
+  void look_for_crowd(std::int64_t from, std::int64_t to);
   void offer_to_threads() {
     if (threads_ordered && !in_rails_) recorder->offer();
   }
@@ -580,8 +584,9 @@ class EngineImpl {
   std::uint64_t past_published_calls_ = 0;  // calls of the predecessors all of whose sends stand in their logs
   bool divergence_is_fatal_ = true;
   bool spins_ = true;
-  void take_share(std::int64_t now);
   std::int64_t share_looked_at_ = 0;  // ns
+  bool whole_machine_ = false;  // the job may use all its cores
+  Crowd crowd_;
   unsigned long_waits_ = 0;  // that did not end while spinning
   bool caught_up_ = true;
   std::uint64_t direct_from_ = 0;  // from this size on large payloads inside the node are read out of the sender's buffer

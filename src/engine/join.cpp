@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "engine/engine_impl.hpp"
+#include "os/process.hpp"
 
 namespace hf::engine {
 
@@ -56,6 +57,7 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   if (w.incarnation == 0) read_injection(std::string_view(w.inject, ::strnlen(w.inject, sizeof(w.inject))));
   divergence_is_fatal_ = w.divergence_is_fatal != 0;
   spins_ = !w.oversubscribed();
+  whole_machine_ = w.machine_cores == os::machine_cores();
   eager_bytes_ = w.eager_bytes;
   announced_above_ = std::min(w.announced_above_bytes, w.eager_bytes);
   credit_bytes_ = w.eager_credit_bytes;

@@ -22,6 +22,7 @@ namespace {
 constexpr std::int64_t spin_ns = 50'000;         // before yielding: another process may need this core to answer
 constexpr unsigned long_waits_max = 16;          // before sleeping once without patience
 constexpr std::int64_t patience_ns = 1'000'000;  // before sleeping
+constexpr std::int64_t crowded_patience_ns = 3'000;
 constexpr std::int64_t share_look_ns = 5'000'000;
 constexpr int sleep_ms_max = 1000;
 constexpr std::int64_t quiet_ns = 30'000'000;  // longer than a round trip; one that takes longer brings a payload twice
@@ -113,9 +114,23 @@ void EngineImpl::wait(bool (*done)(void*), Rank (*whom)(void*), void* self) {
 // other for a tenth of a second and more. Who waits goes where all are spread evenly; who computes stays where the kernel has it.
 void EngineImpl::take_share(std::int64_t now) {
   share_looked_at_ = now;
-  if (spins_ || !agent) return;
+  if (spins_ || !agent || crowd_.was_here(now)) return;
   const wire::Welcome& w = agent->welcome();
   os::move_to_share(w.machine_index, w.machine_ranks, w.machine_cores);
+}
+
+// Of the job's ranks on this machine, as far as this one sees.
+int EngineImpl::ranks_awake() const {
+  const auto sleeps = [](const Peer* p) {
+    return !p->running() || (p->newest_log && segment::load_relaxed(p->newest_log->control().header().sleeping) != Sleeping::no);
+  };
+  return agent->welcome().machine_ranks - static_cast<int>(std::ranges::count_if(local_peers_, sleeps));
+}
+
+// What a yield brought, which was the last thing it did since then.
+void EngineImpl::look_for_crowd(std::int64_t from, std::int64_t to) {
+  if (!whole_machine_ || !agent) return;  // who uses the rest of the machine is in nobody's way
+  crowd_.on_yielded(from, to, os::running_processes, [this] { return ranks_awake(); });
 }
 
 // False: without success, and it is time to sleep.
@@ -123,13 +138,17 @@ bool EngineImpl::wait_awake(bool (*done)(void*), void* self, std::int64_t& began
   std::int64_t since = 0;
   std::uint64_t seen = activity();
   bool spins = spins_;
+  std::int64_t looked_at = spins ? 0 : now_ns();
   for (unsigned i = 1;; ++i) {
     progress();
     if (done(self)) return true;
     offer_to_threads();
-    if (!spins) ::sched_yield();
+    const bool yields = !spins && !crowd_.sleeps(looked_at);
+    if (yields) ::sched_yield();
     if (spins && i % 64 != 0) continue;
     std::int64_t now = now_ns();
+    if (yields) look_for_crowd(looked_at, now);
+    looked_at = now;
     if (std::uint64_t current = activity(); current != seen || since == 0) {
       seen = current;
       since = now;
@@ -141,7 +160,8 @@ bool EngineImpl::wait_awake(bool (*done)(void*), void* self, std::int64_t& began
     // Two ranks that share a core, though each could have its own, yield to each other and look too busy to the kernel to be
     // parted. Who sleeps is woken on an idle core.
     bool part = long_wait && spins_ && ++long_waits_ % long_waits_max == 0;
-    if ((part || now - since > patience_ns) && agent) return false;
+    const std::int64_t patience = !spins && crowd_.sleeps(now) ? crowded_patience_ns : patience_ns;
+    if ((part || now - since > patience) && agent) return false;
   }
 }
 

@@ -237,6 +237,22 @@ int usable_cores() {
   return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
+int machine_cores() { return static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)); }
+
+// The fourth field of /proc/loadavg is RUNNING/ALL. By hand: the C library's streams take memory of the program's heap.
+int running_processes() {
+  UniqueFd fd(::open("/proc/loadavg", O_RDONLY | O_CLOEXEC));
+  char text[128];
+  const ssize_t n = fd ? ::read(fd.get(), text, sizeof text) : 0;
+  int blanks = 0, running = 0;
+  for (ssize_t i = 0; i < n; ++i) {
+    if (text[i] == ' ') ++blanks;
+    else if (blanks == 3 && text[i] >= '0' && text[i] <= '9') running = 10 * running + (text[i] - '0');
+    else if (blanks == 3) return running;
+  }
+  return 0;
+}
+
 void move_to_share(int index, int count, int cores) {
   cpu_set_t usable, share;
   CPU_ZERO(&usable);

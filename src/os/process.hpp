@@ -67,6 +67,8 @@ bool group_exists(pid_t group);
 pid_t parent_of(pid_t pid);           // 0 when gone
 void use_all_cores();                 // that the system lets this process have, whatever it was bound to
 int usable_cores();                   // that this process may run on
+int machine_cores();                  // that the machine has, whoever may use them
+int running_processes();              // of the machine, that run or want to; 0: unknown
 // Has this thread go on, for now, on its share of the cores that it may use: of `count` threads that are spread evenly over them,
 // that with this index. One that may use other than so many `cores` was bound by somebody, and stays where it is.
 void move_to_share(int index, int count, int cores);
