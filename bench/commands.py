@@ -1,6 +1,5 @@
 """Runs other programs: in a clean environment, with a time limit, and with a sign of life when they take long."""
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -22,16 +21,15 @@ def clean_environment(first_in_path=None, extra=None):
     return {**kept, **(extra or {})}
 
 
-@contextlib.contextmanager
-def strangers(count):
-    """So many processes that compute meanwhile, and belong to no job."""
-    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
+# Starts processes that compute, of the session that the command after them has: the scheduler gives each session a share.
+AMONG_STRANGERS = """
+import os, sys
+for _ in range(int(sys.argv[1])):
+    if os.fork() == 0:
+        for stream in range(3): os.dup2(os.open(os.devnull, os.O_RDWR), stream)
+        while True: pass
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
 
 
 class Done:
@@ -49,10 +47,12 @@ class Done:
         return (said[0] if said else f"exit code {self.code}")[:160]
 
 
-def run(command, environment, limit_s, label=None):
-    """Runs to the end or to the limit. With a label, says so on stdout and then every few seconds while it runs."""
+def run(command, environment, limit_s, label=None, strangers=0):
+    """Runs to the end or to the limit, beside so many processes that compute. With a label, says so on stdout and then every few seconds
+    while it runs."""
     begun = time.monotonic()
-    process = subprocess.Popen([str(word) for word in command], env=environment, stdin=subprocess.DEVNULL,
+    among = (sys.executable, "-c", AMONG_STRANGERS, strangers) if strangers else ()
+    process = subprocess.Popen([str(word) for word in (*among, *command)], env=environment, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
                                start_new_session=True)
     sign = Sign(label)
@@ -68,6 +68,8 @@ def run(command, environment, limit_s, label=None):
         except KeyboardInterrupt:
             end(process)
             raise
+    if strangers:
+        end(process)
     return sign.over(Done(process.returncode, out, err, time.monotonic() - begun))
 
 

@@ -22,8 +22,7 @@ def run_series(series, jobs, competitor, work, given_up=()):
         if report:
             report.unlink(missing_ok=True)
         command = competitor.command(series.ranks, series.rail, program, arguments, series.options(), report)
-        with commands.strangers(series.strangers):
-            done = commands.run(command, competitor.environment(series.rail), LIMIT_S)
+        done = commands.run(command, competitor.environment(series.rail), LIMIT_S, strangers=series.strangers)
         points = {label: float(value) for label, value in POINT.findall(done.out)}
         if done.code != 0 or not points:
             outcome["errors"][number] = done.why() if done.code != 0 else "printed no result"

@@ -9,7 +9,8 @@ namespace hf::engine {
 class Crowd {
  public:
   static constexpr std::int64_t long_ns = 1'000'000;       // a yield to another rank that waits takes a thousandth of that
-  static constexpr std::int64_t together_ns = 200'000'000;  // long yields count that lie in so much time
+  static constexpr std::int64_t together_ns = 200'000'000;  // long yields count that lie in so much time,
+  static constexpr int between_max = 32;                    // with so few short ones between two
   static constexpr std::int64_t sleeps_ns_min = 50'000'000, sleeps_ns_max = 1'000'000'000;
   static constexpr std::int64_t remembered_ns = 10'000'000'000;
   static constexpr int sure = 3;
@@ -23,9 +24,13 @@ class Crowd {
   // of the job are awake: it may have been a rank that computes, and then there is nothing better.
   template <class Running, class Awake>
   void on_yielded(std::int64_t from, std::int64_t to, Running running, Awake awake) {
-    if (to - from < long_ns) return;
-    if (to - long_at_ > together_ns) seen_ = 0;
+    if (to - from < long_ns) {
+      ++short_;
+      return;
+    }
+    if (to - long_at_ > together_ns || short_ > between_max) seen_ = 0;
     long_at_ = to;
+    short_ = 0;
     seen_ = running() > awake() ? seen_ + 1 : std::max(seen_ - 1, 0);
     if (seen_ < sure) return;
     seen_ = 0;
@@ -34,7 +39,8 @@ class Crowd {
   }
 
  private:
-  int seen_ = 0;  // long yields with others about, more than without
+  int seen_ = 0;   // long yields with others about, more than without
+  int short_ = 0;  // since the last long one
   std::int64_t long_at_ = -together_ns;
   std::int64_t until_ = -remembered_ns, sleeps_ns_ = sleeps_ns_min;
 };

@@ -54,6 +54,16 @@ TEST(Crowd, OneOtherNowAndThenIsNoCrowd) {
   EXPECT_FALSE(rank.crowd.sleeps(rank.now));
 }
 
+// Others of another group of the scheduler get their share of the time, and not with each yield.
+TEST(Crowd, AFewLongYieldsAmongManyAreNoCrowd) {
+  Rank rank;
+  for (int i = 0; i < 1000; ++i) {
+    rank.yields(3 * ms, 6);
+    for (int j = 0; j <= Crowd::between_max; ++j) rank.yields(1000, 6);
+  }
+  EXPECT_FALSE(rank.crowd.sleeps(rank.now));
+}
+
 TEST(Crowd, OthersThatStayAreOne) {
   Rank rank;
   rank.yields(3 * ms, 6);
