@@ -4,6 +4,7 @@
 #include <sodium.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -77,10 +78,9 @@ void ControlChannel::on_events(std::uint32_t events) {
 }
 
 void ControlChannel::receive() {
-  std::size_t before = in_.size();
-  in_.resize(before + 64 * 1024);
-  ssize_t n = ::recv(fd_.get(), in_.data() + before, in_.size() - before, 0);
-  in_.resize(before + (n > 0 ? static_cast<std::size_t>(n) : 0));
+  std::array<std::byte, 64 * 1024> buffer;  // not cleared: that would take longer than most frames
+  const ssize_t n = ::recv(fd_.get(), buffer.data(), buffer.size(), 0);
+  if (n > 0) in_.insert(in_.end(), buffer.begin(), buffer.begin() + n);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   refused_ = n < 0 && errno == ECONNREFUSED;
   if (n <= 0) return close();
