@@ -25,7 +25,7 @@ class Crowd {
   template <class Running, class Awake>
   void on_yielded(std::int64_t from, std::int64_t to, Running running, Awake awake) {
     if (to - from < long_ns) {
-      ++short_;
+      short_ = std::min(short_ + 1, between_max + 1);
       return;
     }
     if (to - long_at_ > together_ns || short_ > between_max) seen_ = 0;
