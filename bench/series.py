@@ -124,9 +124,10 @@ def collectives(rail):
                  jobs=((collective("allreduce", 8, 8, BUDGET // 4), "barrier:2000"),), quick=(("allreduce:8:50",),))
 
 
-def crowded(cores=len(os.sched_getaffinity(0))):
+def crowded():
     """On a machine where others compute, one process for every core: what four ranks take for a collective."""
-    yield Series("crowded.n4.shm", 4, SHM, "us", LOWER, "collective", goals=(Goal(NONE_TO_BEST, 1.0),), strangers=cores,
+    yield Series("crowded.n4.shm", 4, SHM, "us", LOWER, "collective", goals=(Goal(NONE_TO_BEST, 1.0),),
+                 strangers=len(os.sched_getaffinity(0)),
                  jobs=(("allreduce:8:2000", "allreduce:4096:2000", "barrier:2000"),), quick=(("allreduce:8:100",),))
 
 

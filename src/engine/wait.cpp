@@ -129,7 +129,7 @@ int EngineImpl::ranks_awake() const {
 
 // What a yield brought, which was the last thing it did since then.
 void EngineImpl::look_for_crowd(std::int64_t from, std::int64_t to) {
-  if (!whole_machine_ || !agent) return;  // who uses the rest of the machine is in nobody's way
+  if (!whole_machine_) return;  // who uses the rest of the machine is in nobody's way
   crowd_.on_yielded(from, to, os::running_processes, [this] { return ranks_awake(); });
 }
 

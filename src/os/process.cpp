@@ -68,14 +68,18 @@ void become(const Command& command, char* const* arguments, char* const* environ
   give_up(0);
 }
 
+// What the system says in a file of a few words; empty when it does not. Not by stdio, which would take memory of the program's heap.
+std::string words_of_system(const char* path) {
+  UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
+  char text[1024];
+  const ssize_t n = fd ? ::read(fd.get(), text, sizeof text) : 0;
+  return n > 0 ? std::string(text, static_cast<std::size_t>(n)) : std::string();
+}
+
 // /proc/PID/stat from the third field (state) on; the name before it may hold anything.
 std::string stat_fields(pid_t pid) {
-  FILE* file = std::fopen(fmt::format("/proc/{}/stat", pid).c_str(), "re");
-  if (!file) return {};
-  char text[1024] = {};
-  std::size_t n = std::fread(text, 1, sizeof text - 1, file);
-  std::fclose(file);
-  const char* end = n ? std::strrchr(text, ')') : nullptr;
+  const std::string text = words_of_system(fmt::format("/proc/{}/stat", pid).c_str());
+  const char* end = std::strrchr(text.c_str(), ')');
   return end && end[1] ? end + 2 : "";
 }
 
@@ -239,18 +243,10 @@ int usable_cores() {
 
 int machine_cores() { return static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)); }
 
-// The fourth field of /proc/loadavg is RUNNING/ALL. By hand: the C library's streams take memory of the program's heap.
+// The fourth field of /proc/loadavg is RUNNING/ALL.
 int running_processes() {
-  UniqueFd fd(::open("/proc/loadavg", O_RDONLY | O_CLOEXEC));
-  char text[128];
-  const ssize_t n = fd ? ::read(fd.get(), text, sizeof text) : 0;
-  int blanks = 0, running = 0;
-  for (ssize_t i = 0; i < n; ++i) {
-    if (text[i] == ' ') ++blanks;
-    else if (blanks == 3 && text[i] >= '0' && text[i] <= '9') running = 10 * running + (text[i] - '0');
-    else if (blanks == 3) return running;
-  }
-  return 0;
+  int running = 0;
+  return std::sscanf(words_of_system("/proc/loadavg").c_str(), "%*s %*s %*s %d/", &running) == 1 ? running : 0;
 }
 
 void move_to_share(int index, int count, int cores) {
@@ -273,12 +269,9 @@ pid_t parent_of(pid_t pid) {
 }
 
 std::string machine_id() {
-  char text[64] = {};
-  FILE* file = std::fopen("/proc/sys/kernel/random/boot_id", "re");
-  std::size_t n = file ? std::fread(text, 1, sizeof text, file) : 0;
-  if (file) std::fclose(file);
-  while (n > 0 && text[n - 1] == '\n') --n;
-  return std::string(text, n);
+  std::string text = words_of_system("/proc/sys/kernel/random/boot_id");
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
 }
 
 std::string signal_name(int signal) {
