@@ -85,6 +85,7 @@ void encode(const Job& job, std::vector<std::byte>& bytes) {
   out.put(job.started_ns);
   out.put(job.divergence_is_fatal);
   out.put(job.records_libc);
+  out.put(job.orders_threads);
   out.put(job.restarts_max);
   out.put(job.log_memory_bytes);
   out.put(job.log_disk_bytes);
@@ -142,6 +143,7 @@ bool decode(Bytes bytes, Job& job) {
   job.started_ns = in.get<std::int64_t>();
   job.divergence_is_fatal = get_flag(in);
   job.records_libc = get_flag(in);
+  job.orders_threads = get_flag(in);
   job.restarts_max = in.get<int>();
   job.log_memory_bytes = in.get<std::uint64_t>();
   job.log_disk_bytes = in.get<std::uint64_t>();

@@ -54,6 +54,7 @@ struct Job {
   std::int64_t started_ns = 0;          // of the real-time clock
   bool divergence_is_fatal = true;
   bool records_libc = true;            // ranks have the recorder preloaded, if the protocol logs
+  bool orders_threads = false;         // of all programs, not only of those that asked for MPI_THREAD_SERIALIZED
   int restarts_max = 20;               // per rank
   std::uint64_t log_memory_bytes = 0;  // per rank
   std::uint64_t log_disk_bytes = 0;    // per rank, beyond memory

@@ -35,7 +35,7 @@ struct Section {
 struct Whole {
   Words set_everywhere;
   PlacementOptions placement;
-  std::string protocol, level, event_directory, on_divergence = "end", large_messages = "auto", record_libc = "yes";
+  std::string protocol, level, event_directory, on_divergence = "end", large_messages = "auto", record_libc = "yes", order_threads = "asked";
   std::string log_memory, log_disk, log_ready = "32M", log_directory, eager_limit;
   std::optional<int> restarts;
   int spares = 0, event_loggers = 0, event_copies = 1;
@@ -112,6 +112,9 @@ void declare_whole(CLI::App& app, Whole& whole) {
   app.add_option("--on-divergence", whole.on_divergence, "end (default) or warn: when a replay differs from the log");
   app.add_option("--record-libc", whole.record_libc,
                  "yes (default) or no: clocks, random numbers and process ids say the same to a rank that starts again");
+  app.add_option("--order-threads", whole.order_threads,
+                 "asked (default): of programs that ask for MPI_THREAD_SERIALIZED; always: the order in which threads take locks and pieces "
+                 "of OpenMP's loops is recorded");
   repeatable(app.add_option("--inject", whole.inject,
                             "faults on purpose: kill:rank=R,at=1.5s  kill:rank=R,call=N  kill:rank=R,point=NAME:N  "
                             "kill:random,rate=4/s,seed=S,max=K  head,at=1s"));
@@ -385,6 +388,11 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
   job.divergence_is_fatal = whole.on_divergence == "end";
   if (whole.record_libc != "yes" && whole.record_libc != "no") return usage(fmt::format("--record-libc {}: yes or no", whole.record_libc));
   job.records_libc = whole.record_libc == "yes" && job.protocol != wire::Protocol::none;
+  if (whole.order_threads != "asked" && whole.order_threads != "always") {
+    return usage(fmt::format("--order-threads {}: asked or always", whole.order_threads));
+  }
+  job.orders_threads = whole.order_threads == "always" && job.protocol != wire::Protocol::none;
+  if (job.orders_threads && !job.records_libc) return usage("--order-threads always needs what --record-libc no leaves out: say one of them");
   job.restarts_max = whole.restarts.value_or(restarts_by_default);
   if (job.restarts_max < 0) return usage(fmt::format("--restarts {}: 0 or more", job.restarts_max));
   auto ranks = static_cast<std::uint64_t>(job.rank_count());

@@ -31,6 +31,7 @@ struct JobMap {
   bool keeps_payloads = false;   // logging, with a sender log
   std::vector<wire::CollectiveRule> collective_rules;  // given by the user; not checked
   std::string node_name;         // of `node`; empty without a launcher
+  bool orders_threads = false;   // whatever level of thread support the program asks for
 };
 
 class EngineImpl;

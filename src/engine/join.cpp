@@ -43,6 +43,7 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   job.node_name.assign(w.node_name, ::strnlen(w.node_name, sizeof(w.node_name)));
   incarnation = Incarnation{w.incarnation};
   job.logging = w.protocol != wire::Protocol::none;
+  job.orders_threads = w.orders_threads != 0;
   job.keeps_payloads = job.logging && w.keeps_payloads != 0;
   node_level_ = job.logging && w.log_level != wire::LogLevel::process;
   if (node_level_ && w.protocol == wire::Protocol::optimist) optimist_ = std::make_unique<core::vprotocol::Optimist>(job.self);

@@ -32,7 +32,7 @@ Result<> EngineImpl::attach_recorder() {
                          "leaves them alone");
 }
 
-// MPI_Init_thread has provided SERIALIZED.
+// MPI_Init_thread has provided SERIALIZED, or the user wants it.
 void EngineImpl::order_threads(bool may_give_up, void (*several)(void* self), void* self) {
   if (!recorder) return;
   tell_several_ = several;

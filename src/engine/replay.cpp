@@ -4,6 +4,7 @@
 
 #include "base/check.hpp"
 #include "engine/engine_impl.hpp"
+#include "os/process.hpp"
 
 namespace hf::engine {
 namespace {
@@ -165,6 +166,9 @@ void EngineImpl::diverged_source(Rank now, Rank recorded) {
 }
 
 void EngineImpl::diverged(std::string text) {
+  if (const int threads = os::own_threads(); recorder && !job.orders_threads && !threads_ordered && threads > 1) {
+    text += fmt::format(" (this rank has {} threads, and in which order they take locks was not recorded: --order-threads always)", threads);
+  }
   wire::Diverged body{.fatal = 1, .call = calls.number};
   agent->tell(wire::BootstrapKind::diverged, body, text);
   abort(1, "the replay differs from the run before: " + text);

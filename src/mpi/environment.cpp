@@ -60,7 +60,7 @@ int start_process(Process& p, int asked) {
   complete_info_env(p);
   p.phase = Process::Phase::initialized;
   p.engine->mark_initialized();
-  if (level == thread_serialized) p.order_threads(asked > level);
+  if (level == thread_serialized || job.orders_threads) p.order_threads(asked != thread_serialized);
   return success;
 }
 

@@ -37,9 +37,9 @@ bool Process::enter_among_several(const char* function) {
   return true;
 }
 
-void Process::order_threads(bool more_was_asked) {
+void Process::order_threads(bool may_give_up) {
   engine->order_threads(
-      more_was_asked,
+      may_give_up,
       [](void* self) {
         static_cast<Process*>(self)->in_order_ = true;
         static_cast<Process*>(self)->only_thread = nullptr;

@@ -62,7 +62,7 @@ class Process {
     inside_.store(nullptr, std::memory_order_release);
   }
   double wtime_of_another_thread();  // a call among others where threads are ordered; else it counts for nothing
-  void order_threads(bool more_was_asked);  // MPI_Init_thread has provided SERIALIZED
+  void order_threads(bool may_give_up);  // whether the order is given up where a replay does not go on, rather than the job
 
   // Remembers one line about the error being returned, for the error handler's message; returns the code.
   int explain(int code, std::string text);

@@ -268,6 +268,13 @@ pid_t parent_of(pid_t pid) {
   return std::sscanf(stat_fields(pid).c_str(), "%*c %d", &parent) == 1 ? parent : 0;
 }
 
+// Field 20 of its stat line.
+int own_threads() {
+  int threads = 0;
+  const std::string fields = stat_fields(::getpid());
+  return std::sscanf(fields.c_str(), "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d", &threads) == 1 ? threads : 0;
+}
+
 std::string machine_id() {
   std::string text = words_of_system("/proc/sys/kernel/random/boot_id");
   while (text.ends_with('\n')) text.pop_back();

@@ -65,6 +65,7 @@ void end_all_children();
 // True while the group has a member (a zombie counts).
 bool group_exists(pid_t group);
 pid_t parent_of(pid_t pid);           // 0 when gone
+int own_threads();                    // of this process; 0: unknown
 void use_all_cores();                 // that the system lets this process have, whatever it was bound to
 int usable_cores();                   // that this process may run on
 int machine_cores();                  // that the machine has, whoever may use them

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <barrier>
 #include <thread>
 
 namespace hf::os {
@@ -63,4 +64,18 @@ TEST(RunBeforeOthers, IsOfTheCallingThreadAloneAndNotOfItsChildren) {
 }
 
 }  // namespace
+TEST(OwnThreads, AreCounted) {
+  const int before = own_threads();
+  EXPECT_GE(before, 1);
+  std::barrier both(2);
+  std::thread other([&] {
+    both.arrive_and_wait();
+    both.arrive_and_wait();
+  });
+  both.arrive_and_wait();
+  EXPECT_EQ(own_threads(), before + 1);
+  both.arrive_and_wait();
+  other.join();
+}
+
 }  // namespace hf::os

@@ -12,7 +12,7 @@
 
 namespace hf::wire {
 
-inline constexpr std::uint32_t bootstrap_version = 12;
+inline constexpr std::uint32_t bootstrap_version = 13;
 inline constexpr std::uint32_t collective_rules_max = 1024;  // that a user may give: with what is built in they travel in one datagram
 inline constexpr const char* env_agent = "HOLDFAST_AGENT";  // abstract socket name, without the leading NUL
 inline constexpr const char* env_rank = "HOLDFAST_RANK";    // job-wide rank, decimal
@@ -76,6 +76,7 @@ struct Welcome {
   std::uint32_t keeps_payloads = 1;     // 0: no sender log, for measurements: determinants alone, and nothing is recovered
   std::uint32_t divergence_is_fatal = 1;
   std::uint32_t covers = 0;
+  std::uint32_t orders_threads = 0;     // at every level of thread support, as otherwise at MPI_THREAD_SERIALIZED alone
   std::int32_t machine_index = 0;       // of this rank among those of this machine
   std::int32_t machine_ranks = 1;
   std::int32_t machine_cores = 1;       // that ranks may use which nobody bound

@@ -73,6 +73,27 @@ class Threads(unittest.TestCase):
         self.killed("mixed")
         self.killed("mixed", nodes=2, times=1)
 
+    def test_threads_of_a_program_that_asks_for_less(self):
+        funneled = ["env", "OMP_WAIT_POLICY=passive", PROGRAMS / "recovery_threads_funneled", 1000, 2]
+        inject = ["kill:rank=1,call=500", KILLS.format("10/s", SEED)]
+        for nodes in (1, 2):
+            for protocol in PROTOCOLS:
+                outcome = jobs.run(BUILD, 3, funneled, nodes=nodes, inject=inject, timeout_s=100,
+                                   options=["--order-threads", "always", "--protocol", protocol])
+                text = f"HOLDFAST_SEED={SEED}\n{outcome.shell_line()}\n{outcome.stderr}"
+                self.assertEqual((outcome.exit_code, outcome.stdout), (0, b"ok 3000\n"), text)
+                self.assertGreater(outcome.kills, 0, text)
+        outcome = jobs.run(BUILD, 3, funneled, inject=inject, timeout_s=100)
+        self.assertEqual(outcome.exit_code, 1, outcome.stderr)
+        self.assertRegex(outcome.stderr, "differs .*this rank has 2 threads, and in which order they take locks was not recorded: --order-threads always")
+
+    def test_what_is_said_of_wrong_words(self):
+        for words_, said in ((["--order-threads", "never"], "--order-threads never: asked or always"),
+                             (["--order-threads", "always", "--record-libc", "no"], "say one of them")):
+            outcome = jobs.run(BUILD, 1, ["true"], options=words_)
+            self.assertEqual(outcome.exit_code, 2, outcome.stderr)
+            self.assertIn(said, outcome.stderr)
+
     def test_after_the_loss_of_a_node(self):
         for i, protocol in enumerate(PROTOCOLS):
             outcome = jobs.run(BUILD, 3, words("mixed"), nodes=3, options=["--spares", "1", "--protocol", protocol], timeout_s=100,
