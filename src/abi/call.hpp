@@ -45,9 +45,7 @@ class Call {
     if (!initialized && !where.anytime) called_outside(p, function);
     if (initialized && p.on_main_thread()) marked_ = p.begin_call(function);
   }
-  ~Call() {
-    if (marked_) [[unlikely]] p.end_call();
-  }
+  ~Call() { p.end_call(marked_); }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
@@ -212,7 +210,7 @@ class Call {
   }
 
   const char* function_;
-  bool marked_ = false;
+  mpi::Process::Marked marked_ = mpi::Process::Marked::no;
   Blamed blamed_;
   int code_ = mpi::success;
   Handles<Abi>& handles_ = Handles<Abi>::instance();

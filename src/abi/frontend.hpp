@@ -97,6 +97,7 @@ class FrontendOf final : public mpi::Frontend {
   }
   template <class Function, class... Arguments>
   static auto on_program(const mpi::Callback& callback, Arguments... arguments) {
+    const mpi::Process::Outside outside(process());
     return on_program_stack([&] { return function<Function>(callback)(arguments...); });
   }
   template <class Function, class Handle, class Object>

@@ -28,6 +28,7 @@ struct OwnStack {
   std::byte* begin;
   OutsideCall* innermost;
   bool none;
+  int outside;  // functions of the program that MPI has called where there is no such stack
 
   bool holds(const void* address) const {
     return static_cast<std::size_t>(static_cast<const std::byte*>(address) - begin) < own_stack_bytes && begin;
@@ -39,6 +40,9 @@ extern __thread OwnStack holdfast_own_stack [[gnu::tls_model("initial-exec"), gn
 // The stack for an MPI function that is called with this one; null: none.
 [[gnu::visibility("hidden")]] std::byte* holdfast_choose_own_stack(std::byte* program_stack) noexcept;
 }
+
+// Whether an MPI function of this thread has called one of the program.
+inline bool in_callback() { return holdfast_own_stack.innermost || holdfast_own_stack.outside > 0; }
 
 // Changes over to the program's stack while it lives, so far as MPI functions that are called meanwhile are concerned.
 class Outside {
@@ -58,7 +62,13 @@ class Outside {
 template <class Call>
 auto on_program_stack(Call&& call) {
   OwnStack& own = holdfast_own_stack;
-  if (!own.holds(__builtin_frame_address(0))) return call();
+  if (!own.holds(__builtin_frame_address(0))) {
+    struct Counted {
+      int& count;
+      ~Counted() { --count; }
+    } const counted{++own.outside};
+    return call();
+  }
   const Outside outside(own);
   return call_on_stack(outside.program_stack(), call);
 }

@@ -1,9 +1,15 @@
 #include "abi/process.hpp"
 
+#include "abi/own_stack.hpp"
+
 namespace hf::abi {
 
 mpi::Process& process() {
-  static mpi::Process& the_process = *new mpi::Process;
+  static mpi::Process& the_process = *[] {
+    auto* made = new mpi::Process;
+    made->in_callback = in_callback;
+    return made;
+  }();
   return the_process;
 }
 

@@ -18,10 +18,15 @@ Result<std::unique_ptr<Engine>> Engine::join() {
 const JobMap& Engine::job() const { return impl_->job; }
 void Engine::look_at_call() { impl_->look_at_call(); }
 bool Engine::waits() const { return impl_->waits; }
-void Engine::order_threads(bool may_give_up, void (*several)(void* self), void* self) { impl_->order_threads(may_give_up, several, self); }
+void Engine::order_threads(bool may_give_up, bool (*several)(void* self), void* self) { impl_->order_threads(may_give_up, several, self); }
+void Engine::leave_threads_unordered() { impl_->leave_threads_unordered(); }
 bool Engine::await_turn(const char* function) { return impl_->recorder->await_turn(function); }
 bool Engine::enter_in_turn() { return impl_->recorder->enter_call(); }
+void Engine::enter_nested() { impl_->recorder->enter_nested(); }
 void Engine::leave_turn() { impl_->recorder->leave_call(); }
+void Engine::order_threads_now() { impl_->recorder->order_now(); }
+int Engine::go_out() { return impl_->go_out(); }
+void Engine::come_back(int depth) { impl_->recorder->come_back(depth); }
 void Engine::declare_unprotected(std::string_view function) { impl_->declare_unprotected(function); }
 
 void Engine::open_context(Context context) { impl_->contexts.find(context); }
@@ -103,7 +108,7 @@ void Engine::recv_numbered(RecvOperation& op, Context context, Rank source, Sequ
 Engine::TestPlan Engine::begin_test() { return impl_->begin_test(); }
 void Engine::end_test(std::span<const std::int32_t> completed) { impl_->end_test(completed); }
 double Engine::wtime() { return impl_->wtime(); }
-double Engine::system_wtime() { return impl_->system_wtime(); }
+double Engine::time_of_another_thread() { return impl_->time_of_another_thread(); }
 Incarnation Engine::incarnation() const { return impl_->incarnation; }
 std::vector<std::byte> Engine::logged_events() const { return impl_->logged_events(); }
 void Engine::progress() { impl_->progress(); }

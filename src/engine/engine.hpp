@@ -65,15 +65,21 @@ class Engine {
   bool waits() const;  // a thread is in wait()
 
   // ---- several threads that call in turn (docs/threads.md)
-  // The order of threads is recorded and replayed, once there are several, if it can be. `several` is called when they are.
-  // `may_give_up`: the program may have asked for more than it uses; the order matters once a second thread has called.
-  void order_threads(bool may_give_up, void (*several)(void* self), void* self);
+  // The order of threads is recorded and replayed, once there are several, if it can be. `several` is called when they are; false: not before
+  // order_threads_now. `may_give_up`: the program may have asked for more than it uses; the order matters once a second thread has called.
+  void order_threads(bool may_give_up, bool (*several)(void* self), void* self);
+  void leave_threads_unordered();  // instead
+  void order_threads_now();
   // Then each call of MPI that is not one inside another is between these. await_turn waits while the replay has others to come first: true, when the
   // run before made this call. enter_in_turn: only this thread uses the engine until leave_turn, but while it waits; false: the thread is one
   // whose turns are not recorded.
   bool await_turn(const char* function);
   bool enter_in_turn();
   void leave_turn();
+  // Around a function of the program that is called inside of them; a call inside that function is between enter_nested and leave_turn.
+  int go_out();
+  void come_back(int depth);  // what go_out returned
+  void enter_nested();
 
   // ---- contexts. A frame for a context that is not open is held; for a closed one dropped.
   void open_context(Context context);
@@ -145,7 +151,7 @@ class Engine {
   // Waitany and Waitsome, which cannot find nothing: call begin_test once, loop while free, end_test once.
 
   double wtime();         // recorded
-  double system_wtime();  // not: of a thread whose calls are not; any thread
+  double time_of_another_thread();  // of one that calls meanwhile, as other threads may do
 
   // For tests: which incarnation this is, and what it has written to its event stream (docs/events.md).
   Incarnation incarnation() const;

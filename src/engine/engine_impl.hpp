@@ -94,7 +94,9 @@ class EngineImpl {
   Message* look(Context context, Rank source, MessageTag tag);
 
   // recorded.cpp
-  void order_threads(bool may_give_up, void (*several)(void* self), void* self);
+  void order_threads(bool may_give_up, bool (*several)(void* self), void* self);
+  void leave_threads_unordered();
+  int go_out() { return threads_ordered && !in_rails_ ? recorder->go_out() : 0; }
 
   // replay.cpp
   Message* probe_wait(Context context, Rank source, MessageTag tag, bool take);
@@ -103,6 +105,7 @@ class EngineImpl {
   void end_test(std::span<const std::int32_t> completed);
   double wtime();
   double system_wtime();
+  double time_of_another_thread();
   std::vector<std::byte> logged_events();
   void after_call();  // released receives, caught-up report
 
@@ -564,7 +567,7 @@ class EngineImpl {
   bool ends_as_orphan_ = false;
   std::uint64_t written_events_ = 0;     // of the gate, when all of them were written last
   std::uint64_t told_end_ = 0;           // of the event stream when the agent was last told
-  void (*tell_several_)(void*) = nullptr;  // of order_threads
+  bool (*tell_several_)(void*) = nullptr;  // of order_threads
   void* tell_several_self_ = nullptr;
   bool libc_events_wait_ = false;  // level `node`: the holder is to have them before the next gated frame leaves
   void keep_pace();

@@ -211,6 +211,7 @@ void EngineImpl::finalize() {
   if (!caught_up_) report_caught_up();
   finalizing_ = true;
   if (optimist_) write_all();
+  if (threads_ordered) recorder->order_no_longer();  // nothing is sent that could tell of it, and this waits for all that was recorded
   auto flushed = [this] {
     for (Peer* p : remote_peers_) rail_->confirm(p->rank);
     if (!held_.empty() || (optimist_ && !depends_on_nothing())) return false;

@@ -33,7 +33,7 @@ Result<> EngineImpl::attach_recorder() {
 }
 
 // MPI_Init_thread has provided SERIALIZED, or the user wants it.
-void EngineImpl::order_threads(bool may_give_up, void (*several)(void* self), void* self) {
+void EngineImpl::order_threads(bool may_give_up, bool (*several)(void* self), void* self) {
   if (!recorder) return;
   tell_several_ = several;
   tell_several_self_ = self;
@@ -43,15 +43,18 @@ void EngineImpl::order_threads(bool may_give_up, void (*several)(void* self), vo
   owner.word = &control.header().thread_turns;
   owner.several = [](void* engine) {
     auto& self = *static_cast<EngineImpl*>(engine);
-    self.threads_ordered = true;
-    self.tell_several_(self.tell_several_self_);
+    return self.threads_ordered = self.tell_several_(self.tell_several_self_);
   };
   owner.note = [](void* engine, const char* text) {
     auto& self = *static_cast<EngineImpl*>(engine);
     self.note(fmt::format("rank {}: {}", self.job.self.value, text));
   };
   owner.end = [](void* engine, const char* text) { static_cast<EngineImpl*>(engine)->abort(1, text); };
-  recorder->order_threads(owner);
+  recorder->order_threads(&owner);
+}
+
+void EngineImpl::leave_threads_unordered() {
+  if (recorder) recorder->order_threads(nullptr);
 }
 
 // As store_events, but that nobody is asked to take it before a frame depends on it: a program may read a clock very often.

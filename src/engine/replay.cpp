@@ -84,6 +84,12 @@ double EngineImpl::system_wtime() {
   return monotonic + offset;
 }
 
+double EngineImpl::time_of_another_thread() {
+  double now = system_wtime();
+  if (recorder) recorder->give_time(&now);
+  return now;
+}
+
 // Each value is an event.
 void EngineImpl::keep_pace() {
   std::int64_t now = now_ns();

@@ -60,7 +60,8 @@ int start_process(Process& p, int asked) {
   complete_info_env(p);
   p.phase = Process::Phase::initialized;
   p.engine->mark_initialized();
-  if (level == thread_serialized || job.orders_threads) p.order_threads(asked != thread_serialized);
+  if (level == thread_serialized || job.orders_threads) p.order_threads(asked > level && !job.orders_threads);
+  else p.engine->leave_threads_unordered();
   return success;
 }
 
@@ -154,7 +155,7 @@ int get_processor_name(Process& p, char* name, int& resultlen) {
 
 // Programs read it in all their threads at once, whatever level they have asked for, and every MPI lets them.
 double wtime(Process& p) {
-  if (p.engine) return p.on_main_thread() ? p.engine->wtime() : p.wtime_of_another_thread();
+  if (p.engine) return p.on_main_thread() ? p.engine->wtime() : p.engine->time_of_another_thread();
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);

@@ -22,7 +22,11 @@ Process::Process() {
 Process::~Process() = default;
 
 // One thread may be inside at a time. That of the first is not marked before the second has called: it is seen by its waiting.
-bool Process::enter_among_several(const char* function) {
+Process::Marked Process::enter_among_several(const char* function) {
+  if (order_is_due_ && !in_callback()) {
+    order_is_due_ = false;
+    engine->order_threads_now();
+  }
   if (in_order_) return enter_in_turn(function);
   if (std::exchange(only_thread, nullptr)) {
     if (engine->waits()) end_for_two_at_once(function, "another MPI function");
@@ -30,34 +34,36 @@ bool Process::enter_among_several(const char* function) {
   }
   const void* inside = nullptr;
   if (!inside_.compare_exchange_strong(inside, this_thread())) {
-    if (inside == this_thread()) return false;  // in a callback
+    if (inside == this_thread()) return Marked::no;  // in a callback
     end_for_two_at_once(function, inside_function_);
   }
   inside_function_ = function;
-  return true;
+  return Marked::yes;
 }
 
 void Process::order_threads(bool may_give_up) {
   engine->order_threads(
       may_give_up,
+      // A thread that is made inside an MPI call, by a function of the program, may not have the engine to itself before this one is over.
       [](void* self) {
-        static_cast<Process*>(self)->in_order_ = true;
-        static_cast<Process*>(self)->only_thread = nullptr;
+        auto& p = *static_cast<Process*>(self);
+        p.order_is_due_ = p.phase == Phase::initialized && p.in_callback();
+        p.in_order_ = !p.order_is_due_;
+        p.only_thread = nullptr;
+        return p.in_order_;
       },
       this);
 }
 
-double Process::wtime_of_another_thread() {
-  if (!in_order_ || phase != Phase::initialized) return engine->system_wtime();
-  const bool marked = begin_call("MPI_Wtime");
-  const double now = engine->wtime();
-  if (marked) end_call();
-  return now;
-}
-
 // In the replay a thread may come before the one has left that was before it in the first run.
-bool Process::enter_in_turn(const char* function) {
-  if (inside_.load(std::memory_order_relaxed) == this_thread()) return false;  // in a callback
+Process::Marked Process::enter_in_turn(const char* function) {
+  if (inside_.load(std::memory_order_relaxed) == this_thread()) {
+    if (in_callback()) {
+      engine->enter_nested();
+      return Marked::nested;
+    }
+    inside_.store(nullptr, std::memory_order_relaxed);  // one was left by longjmp, and with it the call
+  }
   const bool replayed = engine->await_turn(function);
   for (const void* inside = nullptr; !inside_.compare_exchange_weak(inside, this_thread()); inside = nullptr) {
     if (inside && !replayed) end_for_two_at_once(function, inside_function_);
@@ -65,7 +71,7 @@ bool Process::enter_in_turn(const char* function) {
   }
   inside_function_ = function;
   if (!engine->enter_in_turn() && !on_main_thread() && !std::exchange(unprotected_, true)) engine->declare_unprotected(function);
-  return true;
+  return Marked::yes;
 }
 
 void Process::end_for_two_at_once(const char* function, const char* other) {

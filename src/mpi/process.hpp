@@ -51,17 +51,34 @@ class Process {
   static const void* this_thread() { return __builtin_thread_pointer(); }
   bool on_main_thread() const { return this_thread() == main_thread; }
   // Every MPI call of the program after MPI_Init begins here, once. Which thread calls next is not recorded: from the first
-  // call of a second thread on, this rank cannot be recovered, but where the engine orders them. True: end_call() is to follow.
-  bool begin_call(const char* function) {
-    const bool marked = this_thread() != only_thread && enter_among_several(function);
+  // call of a second thread on, this rank cannot be recovered, but where the engine orders them. What it returns is for end_call.
+  enum class Marked : std::uint8_t { no, nested, yes };  // nested: in a function of the program that an MPI call has called
+  Marked begin_call(const char* function) {
+    const Marked marked = this_thread() != only_thread ? enter_among_several(function) : Marked::no;
     engine->enter_call();
     return marked;
   }
-  void end_call() {
+  void end_call(Marked marked) {
+    if (marked == Marked::no) [[likely]] return;
     if (in_order_) engine->leave_turn();
-    inside_.store(nullptr, std::memory_order_release);
+    if (marked == Marked::yes) inside_.store(nullptr, std::memory_order_release);
   }
-  double wtime_of_another_thread();  // a call among others where threads are ordered; else it counts for nothing
+  // While a function of the program runs that an MPI call has called: other threads may go on.
+  class Outside {
+   public:
+    explicit Outside(Process& p) : engine_(p.in_order_ ? p.engine.get() : nullptr), depth_(engine_ ? engine_->go_out() : 0) {}
+    ~Outside() {
+      if (engine_) [[unlikely]] engine_->come_back(depth_);
+    }
+    Outside(const Outside&) = delete;
+    Outside& operator=(const Outside&) = delete;
+
+   private:
+    engine::Engine* engine_;
+    int depth_;
+  };
+  // Whether the calling thread is in such a function. One may have been left by longjmp.
+  bool (*in_callback)() = [] { return true; };
   void order_threads(bool may_give_up);  // whether the order is given up where a replay does not go on, rather than the job
 
   // Remembers one line about the error being returned, for the error handler's message; returns the code.
@@ -91,12 +108,13 @@ class Process {
   void drop_buried(Request* request);  // this one, which is done
 
  private:
-  [[gnu::cold]] bool enter_among_several(const char* function);
-  [[gnu::cold]] bool enter_in_turn(const char* function);
+  [[gnu::cold]] Marked enter_among_several(const char* function);
+  [[gnu::cold]] Marked enter_in_turn(const char* function);
   [[noreturn]] void end_for_two_at_once(const char* function, const char* other);
   std::atomic<const void*> inside_ = nullptr;  // the thread that is inside an MPI call, where several call
   const char* inside_function_ = nullptr;
   bool in_order_ = false;     // there are several threads, and the engine orders them
+  bool order_is_due_ = false; // it does so from the next call on
   bool unprotected_ = false;  // it does not order all that call
   std::string explanation_;
   Comm* blamed_ = nullptr;

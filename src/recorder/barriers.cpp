@@ -27,6 +27,13 @@ Barrier* find_barrier(const pthread_barrier_t* at) {
   return nullptr;
 }
 
+// Its threads may be waiting when MPI_Init_thread decides that they are ordered: those that came before count too.
+void come_unordered(const pthread_barrier_t* at) {
+  threads.lock.lock();
+  if (Barrier* known = find_barrier(at)) known->come = (known->come + 1) % known->threads;
+  threads.lock.unlock();
+}
+
 void note_barrier(const pthread_barrier_t* at, unsigned count) {
   threads.lock.lock();
   Barrier* place = find_barrier(at);
@@ -53,7 +60,10 @@ HOLDFAST_REPLACES int pthread_barrier_destroy(pthread_barrier_t* barrier) noexce
 
 HOLDFAST_REPLACES int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
   auto* real = next(next_barrier_wait, "pthread_barrier_wait");
-  if (!threads.orders(CALLER)) return real(barrier);
+  if (!threads.orders(CALLER)) {
+    if (threads.undecided() && process.may_record()) come_unordered(barrier);
+    return real(barrier);
+  }
   threads.await_turn("pthread_barrier_wait");
   Outcome none = Outcome::done;
   threads.lock.lock();
@@ -64,5 +74,7 @@ HOLDFAST_REPLACES int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept 
   threads.lock.unlock();
   const int result = real(barrier);
   if (!known || (result != 0 && result != PTHREAD_BARRIER_SERIAL_THREAD)) return result;
+  // The order was given up, and not all of its threads were counted: then the system has chosen.
+  if (!threads.ordered() && __atomic_load_n(&known->come, __ATOMIC_ACQUIRE) != 0) return result;
   return last ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }

@@ -39,15 +39,22 @@ std::uint64_t read_clock(std::uint32_t clock) {
 
 // What a call wrote, if it succeeded: the same number of bytes each time.
 template <class Value>
-void read_bytes(Call call, Value* value) {
+void read_bytes(Call call, Value* value, const char* function) {
   aside([=] {
     std::size_t bytes = sizeof *value;
-    LibcOperation operation("times or getrusage");
+    LibcOperation operation(function);
     if (operation.records() && !process.recording.replay_bytes(call, value, bytes)) process.recording.record_bytes(call, value, bytes);
   });
 }
 
+timespec to_timespec(std::uint64_t ns) { return {static_cast<time_t>(ns / second_ns), static_cast<long>(ns % second_ns)}; }
+
 }  // namespace
+
+void give_time(double* seconds) {
+  if (process.records(nullptr)) read_bytes(Call::mpi_time, seconds, "MPI_Wtime");
+}
+
 }  // namespace hf::recorder
 
 using namespace hf::recorder;
@@ -57,9 +64,7 @@ HOLDFAST_REPLACES int clock_gettime(clockid_t clock, timespec* t) noexcept {
   if (number >= clock_count || !process.records(__builtin_return_address(0))) {
     return next(next_clock_gettime, "clock_gettime")(clock, t);
   }
-  const std::uint64_t ns = read_clock(number);
-  t->tv_sec = static_cast<time_t>(ns / second_ns);
-  t->tv_nsec = static_cast<long>(ns % second_ns);
+  *t = to_timespec(read_clock(number));
   return 0;
 }
 
@@ -80,9 +85,7 @@ HOLDFAST_REPLACES time_t time(time_t* t) noexcept {
 
 HOLDFAST_REPLACES int timespec_get(timespec* t, int base) noexcept {
   if (base != TIME_UTC || !process.records(__builtin_return_address(0))) return next(next_timespec_get, "timespec_get")(t, base);
-  const std::uint64_t ns = read_clock(CLOCK_REALTIME);
-  t->tv_sec = static_cast<time_t>(ns / second_ns);
-  t->tv_nsec = static_cast<long>(ns % second_ns);
+  *t = to_timespec(read_clock(CLOCK_REALTIME));
   return base;
 }
 
@@ -98,13 +101,13 @@ HOLDFAST_REPLACES clock_t times(tms* t) noexcept {
     tms used;
   } both{next(next_times, "times")(t ? t : &own), t ? *t : own};
   if (both.ticks == static_cast<clock_t>(-1) || !process.records(__builtin_return_address(0))) return both.ticks;
-  read_bytes(Call::process_times, &both);
+  read_bytes(Call::process_times, &both, "times");
   if (t) *t = both.used;
   return both.ticks;
 }
 
 HOLDFAST_REPLACES int getrusage(int whose, rusage* usage) noexcept {
   const int result = next(next_getrusage, "getrusage")(whose, usage);
-  if (result == 0 && process.records(__builtin_return_address(0))) read_bytes(Call::usage, usage);
+  if (result == 0 && process.records(__builtin_return_address(0))) read_bytes(Call::usage, usage, "getrusage");
   return result;
 }

@@ -245,11 +245,17 @@ extern "C" [[gnu::visibility("default")]] const hf::wire::RecorderLink holdfast_
       hf::recorder::process.recording.flush_clock();
       hf::recorder::threads.flush();
     },
-    [](const hf::wire::ThreadOwner& owner) { hf::recorder::threads.begin(owner); },
+    [](const hf::wire::ThreadOwner* owner) { hf::recorder::threads.decide(owner); },
+    [] { hf::recorder::threads.order_if_several(); },
+    [] { hf::recorder::threads.end_order(); },
     [](const char* function) { return hf::recorder::threads.await_turn(function); },
     [] { return hf::recorder::threads.enter_call(); },
     [] { hf::recorder::threads.leave_call(); },
     [] { hf::recorder::threads.lock.offer(); },
     [] { return hf::recorder::threads.lock.lay_down(); },
     [](int depth) { hf::recorder::threads.lock.take_up(depth); },
+    [] { return hf::recorder::threads.go_out(); },
+    [](int depth) { hf::recorder::threads.come_back(depth); },
+    [] { hf::recorder::threads.enter_nested(); },
+    [](double* seconds) { hf::recorder::give_time(seconds); },
 };

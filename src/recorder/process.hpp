@@ -75,6 +75,8 @@ class Process {
 
 extern Process process;
 
+void give_time(double* seconds);  // clocks.cpp
+
 // The function that a name would call without the recorder.
 template <class Function>
 Function* next(Function*& cached, const char* name) {

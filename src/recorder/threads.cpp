@@ -44,6 +44,11 @@ std::uint64_t coarse_ms() {
 
 void Threads::append(const void* event, std::size_t bytes) { process.append_event(event, bytes); }
 
+void Threads::decide(const wire::ThreadOwner* owner) {
+  if (owner) begin(*owner);
+  __atomic_store_n(&decided_, true, __ATOMIC_RELEASE);
+}
+
 void Threads::begin(const wire::ThreadOwner& owner) {
   number_first_thread();
   if (order.is_given_up() || self.number == no_thread) return;
@@ -56,13 +61,26 @@ void Threads::begin(const wire::ThreadOwner& owner) {
 }
 
 void Threads::order_from_now_on() {
+  if (!owner_.several(owner_.self)) return;
   moved_at_ms_ = coarse_ms();
   __atomic_store_n(&replaying_, order.replaying(), __ATOMIC_RELEASE);
-  owner_.several(owner_.self);
   __atomic_store_n(&ordered_, true, __ATOMIC_RELEASE);
 }
 
+void Threads::order_if_several() {
+  lock.lock();
+  if (asked_ && !ordered_ && made_ > 1) order_from_now_on();
+  lock.unlock();
+}
+
 void Threads::stop() { asked_ = ordered_ = replaying_ = false; }
+
+void Threads::end_order() {
+  asked_ = false;
+  __atomic_store_n(&ordered_, false, __ATOMIC_RELEASE);
+  __atomic_store_n(&replaying_, false, __ATOMIC_RELEASE);
+  wake_waiting();
+}
 
 bool Threads::await_turn(const char* function) {
   while (replaying()) {
@@ -133,6 +151,24 @@ void Threads::leave_call() {
   lock.unlock();
 }
 
+int Threads::go_out() {
+  if (!lock.is_mine()) return 0;
+  --inside_;
+  return lock.lay_down();
+}
+
+void Threads::come_back(int depth) {
+  if (depth == 0) return;
+  lock.take_up(depth);
+  ++inside_;
+  if (replaying_) moved_at_ms_ = coarse_ms();
+}
+
+void Threads::enter_nested() {
+  lock.lock();
+  ++inside_;
+}
+
 ThreadNumber Threads::number_next() {
   number_first_thread();
 #ifdef HOLDFAST_MUTATE_CREATION_NOT_NUMBERED
@@ -176,10 +212,7 @@ void Threads::does_not_fit(const char* text) {
   ::snprintf(note, sizeof note, "its threads come in another order than before, which is not kept up from now on, since only one of them has called MPI: %s",
              text);
   order.give_up();
-  asked_ = false;
-  __atomic_store_n(&ordered_, false, __ATOMIC_RELEASE);
-  __atomic_store_n(&replaying_, false, __ATOMIC_RELEASE);
-  wake_waiting();
+  end_order();
   owner_.note(owner_.self, note);
 }
 

@@ -29,8 +29,12 @@ class Threads {
  public:
   constexpr Threads();
 
-  // MPI_Init_thread has provided SERIALIZED. Threads are ordered once there is a second one, which the owner is told.
-  void begin(const wire::ThreadOwner& owner);  // in the main thread
+  // In the main thread: MPI_Init_thread has provided SERIALIZED, or the user wants it. Threads are ordered once there is a second one, which the
+  // owner is told. Null: they are not ordered.
+  void decide(const wire::ThreadOwner* owner);
+  bool undecided() const { return !__atomic_load_n(&decided_, __ATOMIC_ACQUIRE); }
+  void order_if_several();                     // the owner would not have it then
+  void end_order();                            // they run freely. The lock is held
   void stop();  // in a child of fork
 
   // What the calling thread does is an operation. Not what the MPI library calls.
@@ -64,6 +68,9 @@ class Threads {
   // MPI calls.
   bool enter_call();  // takes the lock. False: the calling thread has no number
   void leave_call();
+  int go_out();  // of a call, into a function of the program
+  void come_back(int depth);
+  void enter_nested();
 
   // Of a thread that is to be made by the calling one.
   ThreadNumber number_next();
@@ -75,6 +82,7 @@ class Threads {
 
  private:
   bool is_of_library(const void* caller) const { return reinterpret_cast<std::uintptr_t>(caller) - library_begin < library_bytes; }
+  void begin(const wire::ThreadOwner& owner);
   void order_from_now_on();
   void publish(std::uint64_t now_ms) { __atomic_store_n(owner_.word, order.word(now_ms), __ATOMIC_RELEASE); }
   void wake_waiting();
@@ -83,7 +91,7 @@ class Threads {
   static void append(const void* event, std::size_t bytes);
   [[noreturn]] static void diverged(const char* what);
 
-  bool asked_ = false, ordered_ = false, replaying_ = false;
+  bool decided_ = false, asked_ = false, ordered_ = false, replaying_ = false;
   ThreadNumber main_ = no_thread;
   std::uint32_t made_ = 1;  // threads, with the first one
   wire::ThreadOwner owner_{};

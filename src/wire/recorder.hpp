@@ -6,14 +6,14 @@
 
 namespace hf::wire {
 
-inline constexpr std::uint32_t recorder_version = 2;
+inline constexpr std::uint32_t recorder_version = 3;
 inline constexpr const char* recorder_symbol = "holdfast_recorder";
 inline constexpr const char* recorder_file = "libholdfast_recorder.so";
 
 // Who is to hear of the order of threads (docs/threads.md).
 struct ThreadOwner {
   void* self = nullptr;
-  void (*several)(void* self) = nullptr;                // there is a second thread, or is about to be: order them from now on
+  bool (*several)(void* self) = nullptr;                // there is a second thread, or is about to be: they are ordered from now on. False: not yet
   void (*note)(void* self, const char* text) = nullptr;
   void (*end)(void* self, const char* text) = nullptr;  // the replay differs; does not return
   bool may_give_up = false;  // the order does not matter while only one thread calls MPI; others' clocks are not recorded until another one has
@@ -33,8 +33,10 @@ struct RecorderLink {
   void (*flush)();
 
   // ---- threads that call MPI in turn
-  // They are ordered from now on, as far as they can be: after attach.
-  void (*order_threads)(const ThreadOwner& owner);
+  // They are ordered from now on, as far as they can be; null: they are not. Once, after attach.
+  void (*order_threads)(const ThreadOwner* owner);
+  void (*order_now)();        // if there are several: `several` has said not yet
+  void (*order_no_longer)();  // nothing depends on them any more. By who has the lock
   // Any thread, once they are ordered. The call waits for its turn: true, when the run before made it, and then. `function`: for a user.
   bool (*await_turn)(const char* function);
   // Takes the lock that others need to record anything. False: what this thread does is not ordered.
@@ -43,6 +45,13 @@ struct RecorderLink {
   void (*offer)();       // inside a call, now and then: others may have it for a moment
   int (*lay_down)();     // inside a call: others may have it until take_up, which is given what this returned
   void (*take_up)(int depth);
+  // Inside a call a function of the program is called: others may have the lock, and this thread operations of its own, until come_back. A
+  // call inside that function is between enter_nested and leave_call.
+  int (*go_out)();
+  void (*come_back)(int depth);
+  void (*enter_nested)();
+  // Any thread: the time that a call of MPI is about to give the program, recorded as if it were the C library's.
+  void (*give_time)(double* seconds);
 };
 
 // The recorder's only question to the agent, BootstrapKind::get_past, before or instead of hello; answered by past (fd: a memory file of

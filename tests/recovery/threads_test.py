@@ -3,6 +3,7 @@
     threads_test.py BUILD PROGRAMS [unittest's words]     PROGRAMS: the directory of recovery_threads_*
 """
 
+import itertools
 import os
 import random
 import secrets
@@ -22,6 +23,9 @@ STORIES = {
     "queue of four": (["threads_queue", 3000, 4], "ok 9000\n"),
     "served": (["threads_served", 600, 3], "ok 5400\n"),
     "OpenMP": (["threads_openmp", 600, 2], "ok 5400\n"),
+    "OpenMP of three": (["threads_openmp", 400, 3], "ok 4800\n"),
+    "helped": (["threads_helped", 2000, 1], "ok 6000\n"),
+    "called": (["threads_called", 600], "ok 1800\n"),
     "mixed": (["threads_mixed", 200], "ok 3000\n"),
     "C11": (["threads_c11", 2000, 3], "ok 6000\n"),
 }
@@ -65,6 +69,22 @@ class Threads(unittest.TestCase):
         self.killed("OpenMP")
         self.killed("OpenMP", nodes=2, times=1)
 
+    def test_openmp_of_three_threads(self):
+        self.killed("OpenMP of three", times=1)
+
+    def test_a_thread_that_reads_clocks_and_outlives_finalize(self):
+        self.killed("helped")
+        self.killed("helped", nodes=2)
+
+    def test_functions_that_mpi_calls(self):
+        self.killed("called")
+        self.killed("called", nodes=2, times=1)
+
+    def test_a_barrier_that_was_begun_before_init(self):
+        for _ in range(3):
+            outcome = jobs.run(BUILD, 2, [PROGRAMS / "recovery_threads_begun"], timeout_s=20)
+            self.assertEqual((outcome.exit_code, outcome.stdout), (0, b"ok 6\n"), outcome.stderr)
+
     def test_threads_of_c11(self):
         self.killed("C11")
         self.killed("C11", nodes=2, times=1)
@@ -75,10 +95,11 @@ class Threads(unittest.TestCase):
 
     def test_threads_of_a_program_that_asks_for_less(self):
         funneled = ["env", "OMP_WAIT_POLICY=passive", PROGRAMS / "recovery_threads_funneled", 1000, 2]
+        helped = [PROGRAMS / "recovery_threads_helped", 1000, 0]
         inject = ["kill:rank=1,call=500", KILLS.format("10/s", SEED)]
         for nodes in (1, 2):
-            for protocol in PROTOCOLS:
-                outcome = jobs.run(BUILD, 3, funneled, nodes=nodes, inject=inject, timeout_s=100,
+            for protocol, command in itertools.product(PROTOCOLS, (funneled, helped)):
+                outcome = jobs.run(BUILD, 3, command, nodes=nodes, inject=inject, timeout_s=100,
                                    options=["--order-threads", "always", "--protocol", protocol])
                 text = f"HOLDFAST_SEED={SEED}\n{outcome.shell_line()}\n{outcome.stderr}"
                 self.assertEqual((outcome.exit_code, outcome.stdout), (0, b"ok 3000\n"), text)

@@ -4,6 +4,8 @@
 
 #include "threads.h"
 
+void omp_set_lock_(omp_lock_t* lock); /* as Fortran calls it */
+
 int main(int argc, char** argv) {
   const int rounds = begin_with_threads(&argc, &argv, MPI_THREAD_SERIALIZED), threads = argc > 2 ? atoi(argv[2]) : 2;
   int done = 0;
@@ -20,7 +22,8 @@ int main(int argc, char** argv) {
       pass_on();
       ++done;
     }
-    omp_set_lock(&lock);
+    if (round % 2) omp_set_lock(&lock);
+    else omp_set_lock_(&lock);
     locked = digest_of(locked, self);
     omp_unset_lock(&lock);
 #pragma omp for schedule(dynamic)
