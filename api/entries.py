@@ -222,11 +222,13 @@ def handler_of_maker(function):
     return next((p.name for p in function.parameters if makes and p.kind == "errhandler" and not p.direction), None)
 
 
-def roles(comm, used):
-    """Declarations of what the process is in the call, of those names that `used` mentions."""
-    conditions = {"at_root": f"{comm}_->is_root(root)", "at_leaf": f"{comm}_->is_leaf(root)",
-                  "looks_on": f"{comm}_->looks_on(root)", "at_leader": f"{comm}_->rank() == local_leader"}
-    return [f"const bool {name} = {comm}_ && {condition};" for name, condition in conditions.items() if name in used]
+def roles(owner, used):
+    """Declarations of what the process is in the call, whose communicator or local group is `owner`, of those names that `used` mentions."""
+    own = owner.name
+    conditions = {"at_leader": f"{own}_->self == local_leader"} if owner.kind == "group" else {
+        "at_root": f"{own}_->is_root(root)", "at_leaf": f"{own}_->is_leaf(root)", "looks_on": f"{own}_->looks_on(root)",
+        "at_leader": f"{own}_->rank() == local_leader"}
+    return [f"const bool {name} = {own}_ && {condition};" for name, condition in conditions.items() if name in used]
 
 
 def convert(function):
@@ -251,10 +253,10 @@ def convert(function):
             other(part, function, p)
         parts[p.name] = part
         body.before += part.before
-        if p.kind == "comm" and roles_at is None:
-            comm, roles_at = p.name, len(body.before)
+        if (p.kind == "comm" or p.name == "local_group") and roles_at is None:
+            owner, roles_at = p, len(body.before)
     if roles_at is not None:
-        body.before[roles_at:roles_at] = roles(comm, " ".join(body.before))
+        body.before[roles_at:roles_at] = roles(owner, " ".join(body.before))
     for p in function.parameters:
         part = parts[p.name]
         body.parameters += part.parameters

@@ -72,6 +72,7 @@ void Engine::recv_matched(RecvOperation& op, const MatchedMessage& message, cons
 }
 
 bool Engine::cancel(RecvOperation& op) { return impl_->cancel(op); }
+void Engine::complete_unmatched(SendOperation& op) { impl_->complete_unmatched(op); }
 
 Sequence Engine::reserve_send(Context context, Rank destination) {
   Sequence& next = impl_->contexts.find(context)->peer(destination).next_send;

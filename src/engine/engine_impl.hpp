@@ -89,6 +89,7 @@ class EngineImpl {
   void accept(Peer& from, const FrameHeader& header, Bytes payload, const segment::Record* record, PeerLog* log);
   void recv_matched(RecvOperation& op, Message& message);
   bool cancel(RecvOperation& op);
+  void complete_unmatched(SendOperation& op);
   void await_acknowledged(Rank source);
   void await_past(Peer& from);
   Message* look(Context context, Rank source, MessageTag tag);
@@ -261,7 +262,7 @@ class EngineImpl {
   bool needs_stream(Peer& peer);
   void release_stream(Peer& peer);
   void discard_unlogged(Peer& peer);
-  void on_matched(Peer& peer, const FrameHeader& header);
+  void on_matched(Peer& peer, MessageName name);
   bool has_credit(Peer& peer, std::uint64_t bytes) const;
   bool awaits_credit(Peer& peer) const;
   bool holds_unsent(const Peer& to) const { return job.logging && to.out.open && to.out.sent != log_->published(to.rank.value); }

@@ -85,7 +85,7 @@ bool EngineImpl::feed_incarnation(Peer& from) {
     }
     in.cursor = in.reader->position();
     if (record.header.kind == FrameKind::dependencies) continue;
-    if (record.header.kind == FrameKind::matched) on_matched(from, record.header);
+    if (record.header.kind == FrameKind::matched) on_matched(from, name_of(record.header));
     else accept(from, record.header, {}, &record, log);
     if (in.is_refused() || in.begun_again != begun) return false;  // a cut was seen meanwhile
   }

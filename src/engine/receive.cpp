@@ -93,7 +93,7 @@ void EngineImpl::on_frame(Peer& from, const FrameHeader& header, Bytes payload) 
     case FrameKind::matched:
     case FrameKind::dependencies:
       if (header.flags & wire::flag_logged) return on_logged_frame(from, header, payload);
-      if (header.kind == FrameKind::matched) return on_matched(from, header);
+      if (header.kind == FrameKind::matched) return on_matched(from, name_of(header));
       return accept(from, header, payload, nullptr, nullptr);
     case FrameKind::clear_to_send:
       return start_transfer(from, header);
@@ -119,7 +119,7 @@ void EngineImpl::on_logged_frame(Peer& from, const FrameHeader& header, Bytes pa
   if (header.kind == FrameKind::dependencies && !take_dependencies(from, Incarnation{header.incarnation}, payload)) return;
   from.in.cursor = header.position + segment::padded(sizeof(FrameHeader) + wire::payload_in_log(header));
   if (header.kind == FrameKind::dependencies) return;
-  if (header.kind == FrameKind::matched) return on_matched(from, header);
+  if (header.kind == FrameKind::matched) return on_matched(from, name_of(header));
   if (header.kind == FrameKind::eager) return accept(from, header, payload, nullptr, nullptr);
   point("rendezvous.seen");
   segment::Record record;

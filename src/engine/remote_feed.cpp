@@ -119,7 +119,7 @@ bool EngineImpl::take_remote_record(Peer& from, const RemoteRecord& record) {
   if (depends && !take_dependencies(from, from.in.fed, record.payload)) return false;
   from.in.cursor = header.position + segment::padded(sizeof(FrameHeader) + wire::payload_in_log(header));
   if (depends) return true;
-  if (header.kind == FrameKind::matched) return on_matched(from, header), true;
+  if (header.kind == FrameKind::matched) return on_matched(from, name_of(header)), true;
   header.kind = record.omitted ? FrameKind::rendezvous : FrameKind::eager;
   header.offset = record.chunk;
   ++counters().messages_replayed;

@@ -320,8 +320,19 @@ void EngineImpl::finish_transfer(Peer& to, const Transfer& t) {
   t.send->complete = true;
 }
 
-void EngineImpl::on_matched(Peer& from, const FrameHeader& header) {
-  MessageName name = name_of(header);
+// MPI_Cancel: waiting for it is local from now on (MPI 5.0, 3.8.4), whether it is ever received or not.
+void EngineImpl::complete_unmatched(SendOperation& op) {
+  if (op.complete || op.mode != SendMode::synchronous) return;
+  if (!is_self(op.destination)) return on_matched(peer(op.destination), {op.context, op.sequence});
+  op.complete = true;
+  auto& unexpected = contexts.find(op.context)->matcher.unexpected();
+  for (core::match::Arrived* m = unexpected.first(); m; m = unexpected.after(*m)) {
+    auto& message = static_cast<Message&>(*m);
+    if (message.self_synchronous == &op) message.self_synchronous = nullptr;
+  }
+}
+
+void EngineImpl::on_matched(Peer& from, MessageName name) {
   auto it = from.out.synchronous.find(name);
   if (it == from.out.synchronous.end()) {
     // Known already, unless the program has not sent the message yet: then it is replaying.

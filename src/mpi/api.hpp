@@ -198,9 +198,9 @@ int type_free_keyval(Process& p, int& type_keyval);
 int type_get_attr(Process& p, Datatype& datatype, int type_keyval, void* attribute_val, int& flag);
 int type_get_contents(Process& p, Datatype& datatype, Count max_integers, Count max_addresses, Count max_large_counts,
     Count max_datatypes, int* array_of_integers, Count* array_of_addresses, Count* array_of_large_counts,
-    std::span<Datatype*> array_of_datatypes);
+    std::span<Datatype*> array_of_datatypes, bool large_form = false);
 int type_get_envelope(Process& p, Datatype& datatype, Count& num_integers, Count& num_addresses,
-    Count& num_large_counts, Count& num_datatypes, int& combiner);
+    Count& num_large_counts, Count& num_datatypes, int& combiner, bool large_form = false);
 int type_get_extent(Process& p, Datatype& datatype, Count& lb, Count& extent);
 int type_get_name(Process& p, Datatype* datatype, char* type_name, int& resultlen);
 int type_get_true_extent(Process& p, Datatype& datatype, Count& true_lb, Count& true_extent);
@@ -433,7 +433,7 @@ int neighbor_alltoallw_init(Process& p, const void* sendbuf, CountArray sendcoun
 int topo_test(Process& p, Comm& comm, int& status);
 
 // partitioned
-int parrived(Process& p, Request& request, int partition, int& flag);
+int parrived(Process& p, Request* request, int partition, int& flag);
 int pready(Process& p, int partition, Request& request);
 int pready_list(Process& p, int length, const int* array_of_partitions, Request& request);
 int pready_range(Process& p, int partition_low, int partition_high, Request& request);

@@ -65,7 +65,7 @@ Shape repeat(Count count, Count stride, const Shape& item) {
     bounds.add(item, bounds.math.multiply(count - 1, stride));
   }
   Shape out = bounds.sum;
-  out.alignment = item.alignment;
+  out.alignment = count > 0 ? item.alignment : 1;  // nothing is there to be aligned (MPI 5.0, 5.1.6)
   out.size = bounds.math.multiply(count, item.size);
   bounds.math.subtract(out.ub, out.lb);
   out.overflow = item.overflow || bounds.math.overflow;

@@ -63,8 +63,19 @@ int type_get_true_extent(Process&, Datatype& type, Count& true_lb, Count& true_e
   return success;
 }
 
-int type_get_envelope(Process&, Datatype& type, Count& integers, Count& addresses, Count& large_counts, Count& types,
-                      int& combiner) {
+namespace {
+
+// The forms without large counts have no room for them (MPI 5.0, 5.1.13).
+int check_form(Process& p, const Datatype& type, bool large_form) {
+  if (large_form || type.body->envelope.large_counts.empty()) return success;
+  return p.explain(err_type, fmt::format("{} was made with large counts: the function whose name ends with _c tells of them", type.name));
+}
+
+}  // namespace
+
+int type_get_envelope(Process& p, Datatype& type, Count& integers, Count& addresses, Count& large_counts, Count& types,
+                      int& combiner, bool large_form) {
+  if (int code = check_form(p, type, large_form)) return code;
   const Envelope& envelope = type.body->envelope;
   integers = static_cast<Count>(envelope.integers.size());
   addresses = static_cast<Count>(envelope.addresses.size());
@@ -76,7 +87,8 @@ int type_get_envelope(Process&, Datatype& type, Count& integers, Count& addresse
 
 int type_get_contents(Process& p, Datatype& type, Count max_integers, Count max_addresses, Count max_large_counts,
                       Count max_types, int* integers, Count* addresses, Count* large_counts,
-                      std::span<Datatype*> types) {
+                      std::span<Datatype*> types, bool large_form) {
+  if (int code = check_form(p, type, large_form)) return code;
   const Envelope& envelope = type.body->envelope;
   if (envelope.combiner == combiner::named) {
     return p.explain(err_type, fmt::format("{} is a predefined datatype: it has no contents", type.name));

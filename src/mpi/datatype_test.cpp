@@ -259,6 +259,18 @@ TEST_F(Types, StructIsPaddedAsByTheCompiler) {
   EXPECT_EQ(named(abi_double_int).size, 12);
 }
 
+// MPI 5.0, 5.1.6: what stands in the type map is aligned.
+TEST_F(Types, WhatIsNotThereIsNotAligned) {
+  const int lengths[] = {1, 0, 2};
+  const Count displacements[] = {0, 8, 4};
+  Datatype* nothing = nullptr;
+  ASSERT_EQ(type_contiguous(p, 0, named(abi_double), nothing, false), success);
+  Datatype* parts[] = {&named(abi_int), &named(abi_double), nothing};
+  ASSERT_EQ(type_create_struct(p, 3, CountArray(lengths), CountArray(displacements), parts, type, false), success);
+  EXPECT_EQ(type->extent, 4);
+  release(nothing);
+}
+
 TEST_F(Types, MarkersOfAResizeBindTypesMadeOfIt) {
   Datatype* inner = nullptr;
   ASSERT_EQ(type_create_resized(p, named(abi_int), -4, 12, inner, false), success);

@@ -48,6 +48,7 @@ int make_from(Process& p, const Group& group, const char* stringtag, Errhandler&
 
 // As the leader gives it.
 Link link_of(Process& p, const Group* remote, int remote_leader, const char* stringtag) {
+  if (remote && remote->size() == 0) return {.nobody = true};  // 7.6.2; the others hear of it, since their remote_group is not looked at
   if (!remote) return {.code = p.explain(err_group, "the leader's remote_group is MPI_GROUP_NULL")};
   if (remote_leader < 0 || remote_leader >= remote->size()) {
     return {.code = p.explain(err_rank, fmt::format("remote leader {} is not a rank of the remote group of {}", remote_leader,
@@ -75,6 +76,7 @@ int comm_create_from_group(Process& p, Group& group, const char* stringtag, Info
 int intercomm_create_from_groups(Process& p, Group& local_group, int local_leader, Group* remote_group, int remote_leader,
                                  const char* stringtag, Info* info, Errhandler& errhandler, Comm*& newintercomm) {
   newintercomm = nullptr;
+  if (local_group.size() == 0) return success;
   if (local_leader < 0 || local_leader >= local_group.size()) {
     return p.explain(err_rank, fmt::format("local leader {} is not a rank of the local group of {}", local_leader,
                                            local_group.size()));
@@ -85,7 +87,7 @@ int intercomm_create_from_groups(Process& p, Group& local_group, int local_leade
   if (local->rank() == local_leader) link = link_of(p, remote_group, remote_leader, stringtag);
   const int code = join_groups(p, *local, local_leader, link, newintercomm);
   release(local);
-  if (!code && info) add_comm_hints(*newintercomm, *info);
+  if (newintercomm && info) add_comm_hints(*newintercomm, *info);
   return code;
 }
 

@@ -97,13 +97,14 @@ int meet(Process& p, Comm& local, int local_leader, const Link& link, Context& n
   mine.size = local.size();
   if (local.rank() == local_leader) {
     theirs.code = link.code;
-    if (!theirs.code) introduce(p, link, mine, local.group->members, theirs, remote.members);
-    if (!theirs.code && local.world(0).value < remote.world(0).value) theirs.name = mine.name;
+    if (!theirs.code && !link.nobody) introduce(p, link, mine, local.group->members, theirs, remote.members);
+    if (theirs.size > 0 && local.world(0).value < remote.world(0).value) theirs.name = mine.name;
   }
   if (int code = tell(p, local, local_leader, part_of(theirs))) return code;
   if (theirs.code) {
     return local.rank() == local_leader ? theirs.code : p.explain(theirs.code, "the local leader's arguments are wrong");
   }
+  if (theirs.size == 0) return success;
   name = theirs.name;
   remote.members.resize(static_cast<std::size_t>(theirs.size));
   return tell(p, local, local_leader, part_of(remote.members));
@@ -127,7 +128,7 @@ int join_groups(Process& p, Comm& local, int local_leader, const Link& link, Com
   auto* remote = new Group;
   int code = meet(p, local, local_leader, link, name, *remote);
   if (!code) code = check_disjoint(p, *local.group, *remote);
-  if (code) {
+  if (code || remote->size() == 0) {
     release(remote);
     return code;
   }

@@ -14,6 +14,7 @@ struct Link {
   Rank leader;  // the other one, job-wide
   MessageTag tag;
   int code = success;  // else what is wrong with the leader's arguments, explained: all of its group are to hear of it
+  bool nobody = false;  // the other group is empty: there is no communicator, which is no error
 };
 
 // Called by all of `local`; the leaders' links, which alone count, lead to each other.

@@ -61,6 +61,7 @@ struct SendRequest final : Request, Pooled<SendRequest> {
   Rank awaits() const override { return op.destination; }
   int finish(Process&, Status&) override;
   int start(Process&) override;
+  int cancel(Process&) override;
 };
 
 struct RecvRequest final : Request, Pooled<RecvRequest> {

@@ -156,7 +156,7 @@ TEST_F(Queries, LargeCountsAreReportedAsSuch) {
   type_indexed(p, 2, CountArray(lengths), CountArray(displacements), named(0x209), type, true);
   Count integers = 0, addresses = 0, large = 0, types = 0;
   int combiner = 0;
-  type_get_envelope(p, *type, integers, addresses, large, types, combiner);
+  type_get_envelope(p, *type, integers, addresses, large, types, combiner, true);
   EXPECT_EQ(integers, 0);
   EXPECT_EQ(large, 5);
   release(type);

@@ -264,8 +264,12 @@ int precv_init(Process& p, void* buf, int partitions, Count count, Datatype& typ
   return success;
 }
 
-int parrived(Process& p, Request& request, int partition, int& flag) {
-  auto* recv = dynamic_cast<PrecvRequest*>(&request);
+int parrived(Process& p, Request* request, int partition, int& flag) {
+  if (!request) {  // 4.2.3
+    flag = 1;
+    return success;
+  }
+  auto* recv = dynamic_cast<PrecvRequest*>(request);
   int code = success;
   if (!recv) {
     code = p.explain(err_request, "MPI_Parrived on a request that is not of MPI_Precv_init");
@@ -273,7 +277,7 @@ int parrived(Process& p, Request& request, int partition, int& flag) {
     code = p.explain(err_arg, fmt::format("partition {} of a request with {}", partition, recv->partitions));
   }
   if (code) {
-    p.blame(request.comm);
+    p.blame(request->comm);
     return code;
   }
   flag = !recv->active || recv->source == proc_null;

@@ -205,6 +205,12 @@ static void without_parent(MPI_Comm inter) {
   CHECK(flag && strcmp(text, "true") == 0);
   OK(MPI_Info_free(&kept));
   OK(MPI_Comm_free(&next));
+  /* Nobody on the other side: whatever is not significant where the leader is another process is not looked at. */
+  OK(MPI_Intercomm_create_from_groups(local, 0, rank == 0 ? MPI_GROUP_EMPTY : (MPI_Group)0x7777, 0, "test:nobody", MPI_INFO_NULL,
+                                      MPI_ERRORS_RETURN, &next));
+  CHECK(next == MPI_COMM_NULL);
+  OK(MPI_Intercomm_create_from_groups(MPI_GROUP_EMPTY, 0, remote, 0, "test:nobody", MPI_INFO_NULL, MPI_ERRORS_RETURN, &next));
+  CHECK(next == MPI_COMM_NULL);
 #define TWO(leader, group, remote_leader) \
   MPI_Intercomm_create_from_groups(local, leader, group, remote_leader, "test:two", info, MPI_ERRORS_RETURN, &next)
   FAILS(MPI_ERR_RANK, TWO(size, remote, 0));

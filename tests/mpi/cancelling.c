@@ -75,5 +75,18 @@ int main(int argc, char** argv) {
   if (flag) OK(MPI_Test_cancelled(&status, &cancelled));
   if (!cancelled) OK(MPI_Recv(&got, 1, MPI_INT, world_rank, 15, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+
+  /* Synchronous sends that nobody receives: to wait for them is local once they are cancelled (MPI 5.0, 3.8.4 and 11.2.2). */
+  const int to[] = {world_rank, next_rank()};
+  for (int i = 0; i < 2; ++i) {
+    OK(MPI_Issend(&token, 1, MPI_INT, to[i], 16, MPI_COMM_WORLD, &request));
+    OK(MPI_Cancel(&request));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    OK(MPI_Ssend_init(&token, 1, MPI_INT, to[i], 17, MPI_COMM_WORLD, &request));
+    OK(MPI_Start(&request));
+    OK(MPI_Cancel(&request));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    OK(MPI_Request_free(&request));
+  }
   return end();
 }

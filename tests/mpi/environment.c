@@ -32,6 +32,26 @@ static void check_memory(void) {
   OK(MPI_Info_free(&info));
 }
 
+/* Another compiler's types and literals are refused, those that are here are kept. */
+static void check_fortran(void) {
+  MPI_Info info;
+  int yes = -1, no = 0, set = 0, seen[2];
+  OK(MPI_Info_create(&info));
+  OK(MPI_Info_set(info, "mpi_integer_size", "8"));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  FAILS(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Abi_set_fortran_info(info));
+  FAILS(MPI_ERR_UNSUPPORTED_OPERATION, MPI_Abi_set_fortran_booleans(4, &yes, &no));
+  OK(MPI_Info_set(info, "mpi_integer_size", "4"));
+  yes = 1;
+  OK(MPI_Abi_set_fortran_info(info));
+  OK(MPI_Abi_set_fortran_booleans(4, &yes, &no));
+  OK(MPI_Abi_get_fortran_booleans(4, &seen[0], &seen[1], &set));
+  CHECK(set && seen[0] == 1 && seen[1] == 0);
+  FAILS(MPI_ERR_ABI, MPI_Abi_set_fortran_info(info));
+  OK(MPI_Info_free(&info));
+}
+
 int main(int argc, char** argv) {
   int flag = -1, version = 0, subversion = 0, length = 0, provided = -1, keyval, values[2] = {1, 2};
   char library[MPI_MAX_LIBRARY_VERSION_STRING], name[MPI_MAX_PROCESSOR_NAME];
@@ -74,6 +94,7 @@ int main(int argc, char** argv) {
   CHECK(hardware != MPI_INFO_NULL);
   OK(MPI_Info_free(&hardware));
   check_memory();
+  check_fortran();
 
   OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, NULL));
   OK(MPI_Comm_set_attr(MPI_COMM_SELF, keyval, &values[0]));

@@ -139,6 +139,24 @@ static void buffers(void) {
   munmap(buffer, FAR);
 }
 
+/* MPI 5.0, 5.1.13: the forms without large counts do not tell of them. */
+static void small_forms(void) {
+  MPI_Datatype vector, of;
+  MPI_Aint addresses[1];
+  int integers[3], many = 0, displacements = 0, types = 0, combiner = 0;
+  MPI_Count large[3], n[4];
+  OK(MPI_Type_vector_c(3, 2, 4, MPI_INT, &vector));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  FAILS(MPI_ERR_TYPE, MPI_Type_get_envelope(vector, &many, &displacements, &types, &combiner));
+  FAILS(MPI_ERR_TYPE, MPI_Type_get_contents(vector, 3, 1, 1, integers, addresses, &of));
+  OK(MPI_Type_get_envelope_c(vector, &n[0], &n[1], &n[2], &n[3], &combiner));
+  CHECK(n[0] == 0 && n[1] == 0 && n[2] == 3 && n[3] == 1 && combiner == MPI_COMBINER_VECTOR);
+  OK(MPI_Type_get_contents_c(vector, 3, 1, 3, 1, integers, addresses, large, &of));
+  CHECK(large[0] == 3 && large[1] == 2 && large[2] == 4 && of == MPI_INT);
+  OK(MPI_Type_free(&vector));
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   out = reserve(4 * FAR);
@@ -154,6 +172,7 @@ int main(int argc, char** argv) {
   statuses();
   types();
   buffers();
+  small_forms();
   OK(MPI_Type_free(&spread));
   OK(MPI_Type_free(&nothing));
   return end();

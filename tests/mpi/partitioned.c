@@ -147,6 +147,10 @@ static void check_errors(void) {
   FAILS(MPI_ERR_REQUEST, MPI_Pready(0, plain));
   FAILS(MPI_ERR_REQUEST, MPI_Pready(0, MPI_REQUEST_NULL));
   FAILS(MPI_ERR_REQUEST, MPI_Parrived(send, 0, &flag));
+  MPI_Request none = MPI_REQUEST_NULL;
+  flag = 0;
+  OK(MPI_Parrived(none, 0, &flag));
+  CHECK_INT(1, flag);
   FAILS(MPI_ERR_ARG, MPI_Parrived(recv, 2, &flag));
   OK(MPI_Pready(1, send));
   FAILS(MPI_ERR_ARG, MPI_Pready(1, send));

@@ -491,7 +491,8 @@ int intercomm_create_from_groups(typename Abi::Group local_group, int local_lead
   Call<Abi> call("MPI_Intercomm_create_from_groups", anytime);
   call.tell(errhandler);
   mpi::Group* local_group_ = call.template object<mpi::Group>(local_group, "local_group");
-  mpi::Group* remote_group_ = call.template optional<mpi::Group>(remote_group, "remote_group");
+  const bool at_leader = local_group_ && local_group_->self == local_leader;
+  mpi::Group* remote_group_ = !at_leader ? nullptr : call.template optional<mpi::Group>(remote_group, "remote_group");
   call.address(stringtag, "stringtag");
   mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
   mpi::Errhandler* errhandler_ = call.template object<mpi::Errhandler>(errhandler, "errhandler");

@@ -366,7 +366,8 @@ int type_get_contents(typename Abi::Datatype datatype, N max_integers, N max_add
   Scratch<mpi::Datatype*, 32> array_of_datatypes_(length(max_datatypes));
   if (call.bad()) [[unlikely]] return call.refuse();
   const int code = mpi::type_get_contents(call.p, *datatype_, max_integers, max_addresses, max_large_counts,
-      max_datatypes, array_of_integers, array_of_addresses, array_of_large_counts, array_of_datatypes_.span());
+      max_datatypes, array_of_integers, array_of_addresses, array_of_large_counts, array_of_datatypes_.span(),
+      std::same_as<N, mpi::Count>);
   if (code == mpi::success) {
     for (std::size_t i = 0; i < array_of_datatypes_.span().size(); ++i) {
       if (array_of_datatypes_[i]) call.give(&array_of_datatypes[i], array_of_datatypes_[i]);
@@ -391,7 +392,7 @@ int type_get_envelope(typename Abi::Datatype datatype, N* num_integers, N* num_a
   call.address(combiner, "combiner");
   if (call.bad()) [[unlikely]] return call.refuse();
   const int code = mpi::type_get_envelope(call.p, *datatype_, num_integers_, num_addresses_, num_large_counts_,
-      num_datatypes_, *combiner);
+      num_datatypes_, *combiner, std::same_as<N, mpi::Count>);
   if (code == mpi::success) {
     *num_integers = call.template narrow<N>(num_integers_);
     *num_addresses = call.template narrow<N>(num_addresses_);

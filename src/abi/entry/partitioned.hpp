@@ -8,10 +8,10 @@ namespace hf::abi::entry {
 template <class Abi>
 int parrived(typename Abi::Request request, int partition, int* flag) {
   Call<Abi> call("MPI_Parrived");
-  mpi::Request* request_ = call.template object<mpi::Request>(request, "request");
+  mpi::Request* request_ = call.template optional<mpi::Request>(request, "request");
   call.address(flag, "flag");
   if (call.bad()) [[unlikely]] return call.refuse();
-  return call.result(mpi::parrived(call.p, *request_, partition, *flag));
+  return call.result(mpi::parrived(call.p, request_, partition, *flag));
 }
 
 template <class Abi>
