@@ -115,7 +115,7 @@ class Engine {
   void recv_matched(RecvOperation& op, const MatchedMessage& message, const Sink& sink);
   // Asks a pending receive to be withdrawn; the outcome is recorded. True: op is complete with cancelled set.
   bool cancel(RecvOperation& op);
-  // A synchronous send completes without being matched, as a standard one does.
+  // A synchronous send completes without being matched, as a standard one does; `cancelled`: nobody will receive it.
   void complete_unmatched(SendOperation& op);
 
   // ---- numbered messages, for collectives: both sides reserve when the collective is called, in the same order,

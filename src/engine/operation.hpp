@@ -32,6 +32,7 @@ enum class SendMode : std::uint8_t { standard, synchronous };  // ready is stand
 
 struct SendOperation {
   bool complete = false;  // the buffer may be used again (synchronous: and the receive has been matched)
+  bool cancelled = false;
   Rank destination{};
   Context context{};
   Sequence sequence{};

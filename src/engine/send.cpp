@@ -320,16 +320,18 @@ void EngineImpl::finish_transfer(Peer& to, const Transfer& t) {
   t.send->complete = true;
 }
 
-// MPI_Cancel: waiting for it is local from now on (MPI 5.0, 3.8.4), whether it is ever received or not.
+// MPI_Cancel: waiting for it is local from now on (MPI 5.0, 3.8.4). A message to this rank itself that is not matched is taken back; another one
+// may be received or not.
 void EngineImpl::complete_unmatched(SendOperation& op) {
   if (op.complete || op.mode != SendMode::synchronous) return;
   if (!is_self(op.destination)) return on_matched(peer(op.destination), {op.context, op.sequence});
-  op.complete = true;
   auto& unexpected = contexts.find(op.context)->matcher.unexpected();
-  for (core::match::Arrived* m = unexpected.first(); m; m = unexpected.after(*m)) {
-    auto& message = static_cast<Message&>(*m);
-    if (message.self_synchronous == &op) message.self_synchronous = nullptr;
-  }
+  core::match::Arrived* m = unexpected.first();
+  while (m && static_cast<Message*>(m)->self_synchronous != &op) m = unexpected.after(*m);
+  if (!m) return;
+  unexpected.remove(*m);
+  drop(static_cast<Message&>(*m));
+  op.cancelled = op.complete = true;
 }
 
 void EngineImpl::on_matched(Peer& from, MessageName name) {

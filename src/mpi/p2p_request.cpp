@@ -98,8 +98,9 @@ int finish_recv(Process& p, const engine::RecvOperation& op, int wanted, const C
                                op.bytes, status.source, status.tag, op.sink.capacity));
 }
 
-int SendRequest::finish(Process& p, Status&) {
+int SendRequest::finish(Process& p, Status& status) {
   p.engine->withdraw(op);
+  status.cancelled = op.cancelled;
   return success;
 }
 
@@ -124,7 +125,7 @@ int RecvRequest::finish(Process& p, Status& status) {
   return finish_recv(p, op, source, *comm, status);
 }
 
-// It is sent, and never cancelled: but its completion waits for nobody. Under `none` a large one waits for its receiver all the same.
+// What has gone to another rank is not taken back, but its completion waits for nobody. Under `none` a large one waits for its receiver all the same.
 int SendRequest::cancel(Process& p) {
   p.engine->complete_unmatched(op);
   return success;
