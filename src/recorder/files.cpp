@@ -1,16 +1,12 @@
-// What the program does to files by itself. A rank that starts again does it again, which is right for a file that it writes from its
-// beginning; what has been done and cannot be done twice (a directory made, a file removed) is taken as done; what would read or append to
-// something else than before ends the job, naming the file. docs/recorder.md.
+// Opening of files (file_steps.hpp).
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "recorder/aside.hpp"
-#include "recorder/looks.hpp"
-#include "recorder/names.hpp"
+#include "recorder/file_steps.hpp"
 #include "recorder/random.hpp"
 
 namespace hf::recorder {
@@ -19,114 +15,27 @@ namespace {
 int (*next_open)(const char*, int, ...);
 int (*next_openat)(int, const char*, int, ...);
 FILE* (*next_fopen)(const char*, const char*);
-int (*next_remove)(const char*);
-int (*next_unlink)(const char*);
-int (*next_mkdir)(const char*, mode_t);
-int (*next_rmdir)(const char*);
-int (*next_rename)(const char*, const char*);
-
-unsigned next_occurrence(Name& name, FileStep step) { return name.steps[static_cast<unsigned>(step)]++; }
-
-// Not files whose contents are the system's.
-bool is_ordinary(const char* path) {
-  struct stat status;
-  return !is_of_system(path) && (system_status(AT_FDCWD, path, &status, 0) != 0 || S_ISREG(status.st_mode));
-}
-
-FileState state_of(const char* path) {
-  struct stat status;
-  if (system_status(AT_FDCWD, path, &status, 0) != 0) return {};
-  return {status.st_size, status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec};
-}
-
-[[noreturn]] void refuse(const char* path) {
-  ::fprintf(stderr,
-            "holdfast: this rank cannot be recovered: %s was changed after the run before had opened it, so that it would be read "
-            "or appended to differently now (docs/recorder.md, Files)\n",
-            path);
-  ::_exit(1);
-}
-
-// The file is opened for what it contains: to be read, or changed. False: it was not there in the run before, and is not there.
-bool use_aside(const char* path, bool reads_only) {
-  Name* name = name_of(hash_of(path));
-  if (!name) return true;
-  const FileState now = state_of(path);
-  FileState before;
-  if (!process.recording.replay_file(FileStep::used, name->hash, next_occurrence(*name, FileStep::used), before)) {
-    process.recording.record_file(FileStep::used, name->hash, now);
-    if (now.bytes < 0 && !reads_only) name->made_here = true;
-    return true;
-  }
-  if (before.bytes < 0 && reads_only) return false;
-  if (name->made_here) return true;
-  if (before.bytes < 0) {
-    // The run before made it, by this call.
-    if (::truncate(path, 0) == 0 || errno == ENOENT) name->made_here = true;
-    return true;
-  }
-  if (before.bytes != now.bytes || before.changed_ns != now.changed_ns) refuse(path);
-  return true;
-}
-
-bool use(const char* path, bool reads_only) {
-  return aside([=] { return use_aside(path, reads_only); });
-}
-
-bool failed_before(const Name& name, FileStep step, unsigned occurrence) {
-  const auto failed = static_cast<FileStep>(static_cast<unsigned>(step) + static_cast<unsigned>(FileStep::failed));
-  FileState state;
-  for (unsigned i = 0; process.recording.replay_file(failed, name.hash, i, state); ++i) {
-    if (state.bytes == static_cast<std::int64_t>(occurrence)) return true;
-  }
-  return false;
-}
-
-// One step that has its effect once: repeated, it fails with `done_already`.
-template <class Do>
-int do_once_aside(FileStep step, std::uint64_t hash, int done_already, Do what) {
-  Name* name = name_of(hash);
-  if (!name) return what();
-  const unsigned occurrence = next_occurrence(*name, step);
-  FileState state;
-  const bool recorded = process.recording.replay_file(step, hash, occurrence, state);
-  if (!recorded) process.recording.record_file(step, hash, {});
-  const int result = what();
-  if (result >= 0) return result;
-  const int code = errno;
-  if (recorded && code == done_already && !failed_before(*name, step, occurrence)) return 0;
-  const auto failed = static_cast<FileStep>(static_cast<unsigned>(step) + static_cast<unsigned>(FileStep::failed));
-  if (!recorded) process.recording.record_file(failed, hash, {static_cast<std::int64_t>(occurrence), 0});
-  errno = code;
-  return result;
-}
-
-template <class Do>
-int do_once(FileStep step, std::uint64_t hash, int done_already, Do what) {
-  return aside([=] { return do_once_aside(step, hash, done_already, what); });
-}
-
-void mark_made(const char* path) {
-  if (Name* name = name_of(hash_of(path))) name->made_here = true;
-}
+FILE* (*next_freopen)(const char*, const char*, FILE*);
 
 // `open` is given the flags to open with.
 template <class Open>
 int open_recorded(const char* path, int flags, Open open) {
   if ((flags & (O_DIRECTORY | O_PATH)) != 0 || !is_ordinary(path)) return open(flags);  // O_TMPFILE has O_DIRECTORY in it
-  if ((flags & O_CREAT) != 0 && (flags & O_EXCL) != 0) {
+  const bool creates = (flags & O_CREAT) != 0, writes = (flags & O_ACCMODE) != O_RDONLY;
+  if (creates && (flags & O_EXCL) != 0) {
     int fd = -1;
-    mark_made(path);
-    const int result = do_once(FileStep::made, hash_of(path), EEXIST, [&] { return fd = open(flags); });
+    const int result = make_once(FileStep::made, path, [&] { return fd = open(flags); });
     return fd < 0 && result == 0 ? open((flags & ~O_EXCL) | O_TRUNC) : fd;
   }
   if ((flags & O_TRUNC) != 0) {
     mark_made(path);
   } else if ((flags & O_ACCMODE) != O_WRONLY || (flags & O_APPEND) != 0) {
-    if (!use(path, (flags & O_ACCMODE) == O_RDONLY)) {
+    if (!use(path, {creates, writes})) {
       errno = ENOENT;
       return -1;
     }
+  } else if (creates && !is_there(path)) {
+    mark_made(path);
   }
   return open(flags);
 }
@@ -146,17 +55,46 @@ int open_file_at(const void* caller, int directory, const char* path, int flags,
   return note_opened(path, fd);
 }
 
-FILE* open_stream(const char* path, const char* mode) {
-  const char* opened = path;
-  if (is_ordinary(path)) {
-    if (mode[0] == 'w') mark_made(path);
-    // Also one that cannot be opened takes memory and gives it back, which the program finds there afterwards.
-    else if (!use(path, mode[0] == 'r' && !strchr(mode, '+'))) opened = "";
+// `open` is given the path and the mode to open with.
+template <class Open>
+FILE* open_stream(const char* path, const char* mode, Open open) {
+  if (!is_ordinary(path)) return open(path, mode);
+  const bool creates = mode[0] != 'r';
+  if (mode[0] == 'w' && strchr(mode, 'x')) {
+    FILE* file = nullptr;
+    const int result = make_once(FileStep::made, path, [&] { return (file = open(path, mode)) ? 0 : -1; });
+    return !file && result == 0 ? open(path, strchr(mode, '+') ? "w+" : "w") : file;
   }
-  return next(next_fopen, "fopen")(opened, mode);
+  if (mode[0] == 'w') {
+    mark_made(path);
+  } else if (!use(path, {creates, creates || strchr(mode, '+')})) {
+    return open("", mode);  // takes memory and gives it back, which the program finds there afterwards
+  }
+  return open(path, mode);
+}
+
+FILE* open_by_name(const void* caller, const char* path, const char* mode) {
+  auto open = [](const char* name, const char* with) { return next(next_fopen, "fopen")(name, with); };
+  return process.records_in_main_thread(caller) ? open_stream(path, mode, open) : open(path, mode);
+}
+
+FILE* open_again(const void* caller, const char* path, const char* mode, FILE* stream) {
+  auto open = [=](const char* name, const char* with) { return next(next_freopen, "freopen")(name, with, stream); };
+  return path && process.records_in_main_thread(caller) ? open_stream(path, mode, open) : open(path, mode);
+}
+
+// libstdc++ reads what it has opened by read().
+bool is_of_streams(const void* caller) {
+  Dl_info info;
+  return ::dladdr(caller, &info) != 0 && info.dli_fname && strstr(info.dli_fname, "libstdc++");
 }
 
 }  // namespace
+
+int open_as_program(const char* path, int flags, mode_t mode) {
+  return open_recorded(path, flags, [=](int with) { return next(next_open, "open")(path, with, mode); });
+}
+
 }  // namespace hf::recorder
 
 using namespace hf::recorder;
@@ -166,7 +104,7 @@ HOLDFAST_REPLACES int open(const char* path, int flags, ...) {
   va_start(arguments, flags);
   const mode_t mode = mode_of(flags, arguments);
   va_end(arguments);
-  return open_file(__builtin_return_address(0), path, flags, mode);
+  return open_file(CALLER, path, flags, mode);
 }
 
 HOLDFAST_REPLACES int open64(const char* path, int flags, ...) {
@@ -174,11 +112,11 @@ HOLDFAST_REPLACES int open64(const char* path, int flags, ...) {
   va_start(arguments, flags);
   const mode_t mode = mode_of(flags, arguments);
   va_end(arguments);
-  return open_file(__builtin_return_address(0), path, flags | O_LARGEFILE, mode);
+  return open_file(CALLER, path, flags | O_LARGEFILE, mode);
 }
 
 HOLDFAST_REPLACES int creat(const char* path, mode_t mode) {
-  return open_file(__builtin_return_address(0), path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+  return open_file(CALLER, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
 }
 
 HOLDFAST_REPLACES int openat(int directory, const char* path, int flags, ...) {
@@ -186,7 +124,7 @@ HOLDFAST_REPLACES int openat(int directory, const char* path, int flags, ...) {
   va_start(arguments, flags);
   const mode_t mode = mode_of(flags, arguments);
   va_end(arguments);
-  return open_file_at(__builtin_return_address(0), directory, path, flags, mode);
+  return open_file_at(CALLER, directory, path, flags, mode);
 }
 
 HOLDFAST_REPLACES int openat64(int directory, const char* path, int flags, ...) {
@@ -194,44 +132,29 @@ HOLDFAST_REPLACES int openat64(int directory, const char* path, int flags, ...) 
   va_start(arguments, flags);
   const mode_t mode = mode_of(flags, arguments);
   va_end(arguments);
-  return open_file_at(__builtin_return_address(0), directory, path, flags | O_LARGEFILE, mode);
+  return open_file_at(CALLER, directory, path, flags | O_LARGEFILE, mode);
 }
 
-// Those of C++ streams, which read from the descriptor, come by fopen64.
+HOLDFAST_REPLACES int creat64(const char* path, mode_t mode) {
+  return open_file(CALLER, path, O_CREAT | O_WRONLY | O_TRUNC | O_LARGEFILE, mode);
+}
+
+// What open is in programs that are fortified.
+HOLDFAST_REPLACES int __open_2(const char* path, int flags) { return open_file(CALLER, path, flags, 0); }
+HOLDFAST_REPLACES int __open64_2(const char* path, int flags) { return open_file(CALLER, path, flags | O_LARGEFILE, 0); }
+HOLDFAST_REPLACES int __openat_2(int directory, const char* path, int flags) { return open_file_at(CALLER, directory, path, flags, 0); }
+HOLDFAST_REPLACES int __openat64_2(int directory, const char* path, int flags) { return open_file_at(CALLER, directory, path, flags | O_LARGEFILE, 0); }
+
 HOLDFAST_REPLACES FILE* fopen(const char* path, const char* mode) {
-  if (!process.records_in_main_thread(__builtin_return_address(0))) return next(next_fopen, "fopen")(path, mode);
-  if (FILE* file = open_random_stream(path, mode)) return file;
-  return open_stream(path, mode);
+  FILE* file = process.records_in_main_thread(CALLER) ? open_random_stream(path, mode) : nullptr;
+  return file ? file : open_by_name(CALLER, path, mode);
 }
 
 HOLDFAST_REPLACES FILE* fopen64(const char* path, const char* mode) {
-  return process.records_in_main_thread(__builtin_return_address(0)) ? open_stream(path, mode) : next(next_fopen, "fopen")(path, mode);
+  const bool draws = process.records_in_main_thread(CALLER) && !is_of_streams(CALLER);
+  FILE* file = draws ? open_random_stream(path, mode) : nullptr;
+  return file ? file : open_by_name(CALLER, path, mode);
 }
 
-HOLDFAST_REPLACES int unlink(const char* path) noexcept {
-  auto unlink = [=] { return next(next_unlink, "unlink")(path); };
-  return process.records_in_main_thread(__builtin_return_address(0)) ? do_once(FileStep::removed, hash_of(path), ENOENT, unlink) : unlink();
-}
-
-HOLDFAST_REPLACES int remove(const char* path) noexcept {
-  auto remove = [=] { return next(next_remove, "remove")(path); };
-  return process.records_in_main_thread(__builtin_return_address(0)) ? do_once(FileStep::removed, hash_of(path), ENOENT, remove) : remove();
-}
-
-HOLDFAST_REPLACES int mkdir(const char* path, mode_t mode) noexcept {
-  auto make = [=] { return next(next_mkdir, "mkdir")(path, mode); };
-  return process.records_in_main_thread(__builtin_return_address(0)) ? do_once(FileStep::directory_made, hash_of(path), EEXIST, make) : make();
-}
-
-HOLDFAST_REPLACES int rmdir(const char* path) noexcept {
-  auto remove = [=] { return next(next_rmdir, "rmdir")(path); };
-  return process.records_in_main_thread(__builtin_return_address(0)) ? do_once(FileStep::directory_removed, hash_of(path), ENOENT, remove) : remove();
-}
-
-HOLDFAST_REPLACES int rename(const char* from, const char* to) noexcept {
-  auto rename = [=] { return next(next_rename, "rename")(from, to); };
-  if (!process.records_in_main_thread(__builtin_return_address(0))) return rename();
-  const int result = do_once(FileStep::renamed, hash_of(to, hash_of(from)), ENOENT, rename);
-  if (result == 0) mark_made(to);
-  return result;
-}
+HOLDFAST_REPLACES FILE* freopen(const char* path, const char* mode, FILE* stream) { return open_again(CALLER, path, mode, stream); }
+HOLDFAST_REPLACES FILE* freopen64(const char* path, const char* mode, FILE* stream) { return open_again(CALLER, path, mode, stream); }

@@ -86,7 +86,7 @@ int result_of(std::int64_t error) {
 template <class DoLook>
 int look(FileStep step, const char* path, std::int64_t how, FileStatus* status, DoLook do_look) {
   Name* name = name_of(hash_of(path));
-  std::uint32_t* made = name ? &name->looks[static_cast<unsigned>(step) - static_cast<unsigned>(FileStep::looked)] : nullptr;
+  std::uint32_t* made = name ? &name->steps[static_cast<unsigned>(step)] : nullptr;
   if (!made || *made > looks_max) return do_look();
   const FileLook which{step, name->hash, (*made)++};
   std::int64_t error = 0;

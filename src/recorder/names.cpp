@@ -1,13 +1,22 @@
 #include "recorder/names.hpp"
 
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace hf::recorder {
 
 static Name names[names_max];
 
+static std::uint64_t add(const char* text, std::uint64_t hash) {
+  for (; *text; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 1099511628211u;
+  return hash;
+}
+
 std::uint64_t hash_of(const char* path, std::uint64_t hash) {
-  for (; *path; ++path) hash = (hash ^ static_cast<unsigned char>(*path)) * 1099511628211u;
+  char here[4096];
+  if (path[0] != '/' && ::syscall(SYS_getcwd, here, sizeof here) > 0) hash = add("/", add(here, hash));
+  hash = add(path, hash);
   return hash == 0 ? 1 : hash;
 }
 

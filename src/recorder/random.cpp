@@ -68,6 +68,13 @@ ssize_t read_device(void*, char* to, size_t bytes) {
 
 }  // namespace
 
+void draw_recorded(void* to, std::size_t bytes) {
+  for (std::size_t done = 0; done < bytes;) {
+    const ssize_t got = recorded(static_cast<std::byte*>(to) + done, bytes - done, draw_any);
+    if (got > 0) done += static_cast<std::size_t>(got);
+  }
+}
+
 int note_opened(const char* path, int fd) {
   if (fd >= 0 && fd < files_max && is_random_path(path)) may_be_random[fd] = true;
   return fd;

@@ -2,8 +2,11 @@
 #pragma once
 #include <stdio.h>
 
+#include <cstddef>
+
 namespace hf::recorder {
 
+void draw_recorded(void* to, std::size_t bytes);                // as getrandom would give the program
 int note_opened(const char* path, int fd);                      // returns fd
 FILE* open_random_stream(const char* path, const char* mode);  // null: it is no such device
 

@@ -21,11 +21,13 @@ inline constexpr std::uint32_t clock_count = 12;  // CLOCK_REALTIME to CLOCK_TAI
 inline constexpr std::uint32_t clock_shift = 28, clock_marker = 15;  // a marker has no value: it tells of reads without an event
 inline constexpr std::uint32_t reads_mask = (1u << clock_shift) - 1;
 
-// What is done to a file: begun before it is done, failed once it is known not to have been.
+// What is done to a file. A step that has its effect once is recorded when it begins, with what is there then, and again when it has `ended`, with an
+// error number or 0: the n-th end is that of the n-th beginning, and the last one may be missing.
 enum class FileStep : std::uint32_t {
   used = 1, made, removed, renamed, directory_made, directory_removed,
   looked, looked_at_link, asked,  // stat, lstat, access
-  failed = 64
+  linked,                         // link, symlink, mkfifo
+  ended = 32
 };
 struct FileState {
   std::int64_t bytes = -1;  // -1: it is not there

@@ -1,6 +1,6 @@
 """What programs learn from the C library, and do to files, is the same after a recovery (docs/recorder.md).
 
-    recorder_test.py BUILD CLOCKS FILES
+    recorder_test.py BUILD CLOCKS FILES NAMES
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import jobs
 
-BUILD, CLOCKS, FILES = (Path(sys.argv.pop(1)).resolve() for _ in range(3))
+BUILD, CLOCKS, FILES, NAMES = (Path(sys.argv.pop(1)).resolve() for _ in range(4))
 HERE = Path(__file__).resolve().parent
 KILLS = "kill:random,rate=15/s,seed={},max=6"
 
@@ -76,6 +76,28 @@ class Recorder(unittest.TestCase):
                 self.assertNotIn("differ", outcome.stderr)
                 log = (Path(directory) / "rank1/log").read_text()
                 self.assertEqual(log, "".join(f"{i}\n" for i in range(40)), "added to once a round")
+
+    def test_names_of_files(self):
+        def found(directory):
+            return {p.relative_to(directory).as_posix(): os.readlink(p) if p.is_symlink() else p.read_text() if p.is_file() else None
+                    for p in Path(directory).rglob("*")}
+
+        def run(seed=None):
+            with tempfile.TemporaryDirectory() as directory:
+                for rank in range(3):
+                    (Path(directory) / f"rank{rank}").mkdir()
+                    (Path(directory) / f"rank{rank}/md.log").write_text("of an earlier job\n")
+                outcome = jobs.run(BUILD, 3, [NAMES, directory]) if seed is None else self.run_killed([NAMES, directory], seed=seed)
+                self.assertEqual(outcome.exit_code, 0, outcome.shell_line() + outcome.stderr)
+                self.assertNotIn("differ", outcome.stderr)
+                return found(directory)
+
+        wanted = run()
+        self.assertEqual(wanted["rank0/#md.log.1#"], "of an earlier job\n")
+        self.assertEqual(wanted["rank0/case1/log"], "".join(f"{i}\n" for i in range(1, 30, 3)))
+        seed = int(os.environ.get("HOLDFAST_SEED", 1))
+        for seed in range(seed, seed + 6):
+            self.assertEqual(run(seed), wanted, f"HOLDFAST_SEED={seed}")
 
     def test_a_file_that_cannot_be_added_to_twice(self):
         with tempfile.TemporaryDirectory() as directory:

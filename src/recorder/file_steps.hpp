@@ -1,0 +1,94 @@
+// What the program does to files by itself. A rank that starts again does it again, which is right for a file that it writes from its
+// beginning; what has been done and cannot be done twice (a file renamed, a directory made) is taken as done; what would read or append to
+// something else than before ends the job, naming the file. docs/recorder.md.
+#pragma once
+#include <errno.h>
+#include <sys/types.h>
+
+#include "recorder/aside.hpp"
+#include "recorder/names.hpp"
+
+namespace hf::recorder {
+
+bool is_ordinary(const char* path);  // not files whose contents are the system's
+bool is_there(const char* path);
+bool is_made_here(const char* path);  // Name::made_here
+void mark_made(const char* path, bool made = true);
+
+struct Use {
+  bool creates, writes;
+};
+// The file is opened for what it contains: to be read, or changed. False: it was not there in the run before, and is not there.
+bool use(const char* path, Use use);
+
+// A step that has its effect once, and repeated fails with `done_already`. `acts_on`: the file that must be there for it, or must not.
+struct Once {
+  FileStep step;
+  std::uint64_t hash;
+  int done_already;
+  const char* acts_on;
+  bool acts_again;  // also where the run before has done it: what it acts on is this incarnation's, or it does no harm
+};
+
+// What the run before had done is done, unless this incarnation has made what it was done to. What had failed fails.
+template <class Do>
+int do_once_aside(Once once, Do what) {
+  Name* name = name_of(once.hash);
+  if (!name) return what();
+  const unsigned occurrence = name->steps[static_cast<unsigned>(once.step)]++;
+  const auto end = static_cast<FileStep>(static_cast<unsigned>(once.step) + static_cast<unsigned>(FileStep::ended));
+  FileState before{is_there(once.acts_on) ? 0 : -1, 0}, ended;
+  const bool begun = process.recording.replay_file(once.step, once.hash, occurrence, before);
+  if (!begun) process.recording.record_file(once.step, once.hash, before);
+  const bool known = begun && process.recording.replay_file(end, once.hash, occurrence, ended);
+  if (known && ended.bytes != 0) {
+    errno = static_cast<int>(ended.bytes);
+    return -1;
+  }
+  if (known && !once.acts_again) return 0;
+  const int result = what();
+  int code = result < 0 ? errno : 0;
+  const bool could = (before.bytes < 0) == (once.done_already == EEXIST);
+  if (begun && code == once.done_already && could) code = 0;
+  if (!known) process.recording.record_file(end, once.hash, {code, 0});
+  if (code == 0) return 0;
+  errno = code;
+  return -1;
+}
+
+template <class Do>
+int do_once(Once once, Do what) {
+  return aside([=] { return do_once_aside(once, what); });
+}
+
+// `make` makes it, and returns -1 where it is there.
+template <class Make>
+int make_once(FileStep step, const char* path, Make make) {
+  const int result = do_once({step, hash_of(path), EEXIST, path, true}, make);
+  if (result == 0) mark_made(path);
+  return result;
+}
+
+template <class Remove>
+int remove_once(FileStep step, const char* path, Remove remove) {
+  const bool here = is_made_here(path);
+  const int result = do_once({step, hash_of(path), ENOENT, path, here}, remove);
+  if (result == 0 && here) mark_made(path, false);
+  return result;
+}
+
+template <class Rename>
+int rename_once(const char* from, const char* to, Rename rename) {
+  const bool here = is_made_here(from);
+  const int result = do_once({FileStep::renamed, hash_of(to, hash_of(from)), ENOENT, from, here}, rename);
+  if (result == 0 && here) {
+    mark_made(to);
+    mark_made(from, false);
+  }
+  return result;
+}
+
+int open_as_program(const char* path, int flags, mode_t mode);  // files.cpp, in the main thread
+int make_directory(const char* path, mode_t mode);              // directories.cpp: the system's
+
+}  // namespace hf::recorder

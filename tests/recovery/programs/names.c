@@ -1,0 +1,119 @@
+/* names DIRECTORY: each rank works in DIRECTORY/rank<R>, where md.log lies from an earlier job, and does to names of files what programs do: keeps the old
+   log under another name, hands checkpoints on from one name to the next, opens for changes what is not there yet, makes files that must not be there,
+   with names that nobody has, links, and logs in several directories. What it has drawn and read is sent. */
+#define _FILE_OFFSET_BITS 64
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "program_parts.h"
+
+enum { ROUNDS = 30 };
+
+static uint64_t state = 1;
+
+static void need(int holds, const char* what) {
+  if (holds) return;
+  fprintf(stderr, "%s: %s\n", what, strerror(errno));
+  MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
+static void add_line(const char* path, const char* mode, int value) {
+  FILE* file = fopen(path, mode);
+  need(file != NULL, path);
+  fprintf(file, "%d\n", value);
+  fclose(file);
+}
+
+/* What is not there is not there. */
+static void hand_on(const char* from, const char* to, int there) {
+  need((rename(from, to) == 0) == there && (there || errno == ENOENT), from);
+}
+
+static void draw(void) {
+  uint64_t drawn = 0;
+  struct timeval time;
+  struct timezone zone;
+  FILE* file = fopen("/dev/urandom", "r");
+  need(file && fread(&drawn, sizeof drawn, 1, file) == 1, "/dev/urandom");
+  fclose(file);
+  gettimeofday(&time, &zone);
+  state = digest_of(digest_of(state, drawn), (uint64_t)time.tv_usec);
+}
+
+static void make_temporary(void) {
+  char file[] = "tmp.XXXXXX", directory[] = "dir.XXXXXX";
+  const int fd = mkstemp(file);
+  need(fd >= 0 && write(fd, "x", 1) == 1 && close(fd) == 0, file);
+  need(mkdtemp(directory) != NULL, directory);
+  for (const char* c = file; *c; ++c) state = digest_of(state, (uint64_t)*c);
+  for (const char* c = directory; *c; ++c) state = digest_of(state, (uint64_t)*c);
+  need(unlink(file) == 0 && rmdir(directory) == 0, "the removal of what is temporary");
+}
+
+static void log_in_a_directory(int round) {
+  char name[20];
+  snprintf(name, sizeof name, "case%d", round % 3);
+  if (round < 3) need(mkdir(name, 0700) == 0, name);
+  need(chdir(name) == 0, name);
+  add_line("log", "a", round);
+  need(chdir("..") == 0, "..");
+}
+
+static void work(int round) {
+  struct stat status;
+  char target[20];
+  add_line("chk.new", "w", round);
+  hand_on("chk.1", "chk.2", round > 1);
+  hand_on("chk", "chk.1", round > 0);
+  hand_on("chk.new", "chk", 1);
+  const int fd = open("restart.dat", O_RDWR);
+  need((fd >= 0) == (round > 5), "restart.dat");
+  if (fd >= 0) close(fd);
+  if (round == 5) add_line("restart.dat", "w", 77);
+  add_line("claim", "wx", round);
+  need(fopen("claim", "wx") == NULL && errno == EEXIST, "a second claim");
+  need(unlink("claim") == 0, "claim");
+  snprintf(target, sizeof target, "run.%03d", round);
+  need((unlink("latest") == 0) == (round > 0), "latest");
+  need(symlink(target, "latest") == 0 && lstat("latest", &status) == 0 && S_ISLNK(status.st_mode), "latest");
+  FILE* again = fopen("/dev/null", "r");
+  need(again && (again = freopen("again", "a", again)) != NULL, "again");
+  fprintf(again, "%d\n", round);
+  fclose(again);
+  log_in_a_directory(round);
+  if (round % 4 == 0) make_temporary();
+  draw();
+}
+
+int main(int argc, char** argv) {
+  int rank;
+  char own[4096];
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  snprintf(own, sizeof own, "%s/rank%d", argc > 1 ? argv[1] : ".", rank);
+  need(chdir(own) == 0, own);
+  if (access("md.log", F_OK) == 0) need(rename("md.log", "#md.log.1#") == 0, "md.log");
+  FILE* log = fopen("md.log", "w");
+  need(log != NULL, "md.log");
+  for (int round = 0; round < ROUNDS; ++round) {
+    work(round);
+    fprintf(log, "%d\n", round);
+    fflush(log);
+    uint64_t all = 0;
+    MPI_Allreduce(&state, &all, 1, MPI_UINT64_T, MPI_BXOR, MPI_COMM_WORLD);
+    state = digest_of(state, all);
+    usleep(5000);
+  }
+  fclose(log);
+  MPI_Finalize();
+  return 0;
+}
