@@ -42,8 +42,8 @@ Head::Head(RunOptions options, HeadSeat seat, std::unique_ptr<Background> backgr
             agents_.send(agent_of(rank), ControlKind::output_taken, OutputTaken{bytes});
           },
           background_ ? background_->sink(KeptStream::out)
-                      : std::make_unique<OutputWriter>(loop_, STDOUT_FILENO, [this] { end(128 + SIGPIPE, 0); }),
-          background_ ? background_->sink(KeptStream::error) : std::make_unique<OutputWriter>(loop_, STDERR_FILENO, [] {})),
+                      : std::make_unique<OutputWriter>(loop_, STDOUT_FILENO, [this](const std::string& why) { on_output_broken(why); }),
+          background_ ? background_->sink(KeptStream::error) : std::make_unique<OutputWriter>(loop_, STDERR_FILENO, OutputWriter::OnBroken())),
       input_(loop_, [this](Bytes bytes) { give_input(bytes); }),
       agents_(loop_, options_.hosts, options_.launch, options_.tree, std::move(seat),
               {[this] { on_all_joined(); },
@@ -63,6 +63,7 @@ Head::Head(RunOptions options, HeadSeat seat, std::unique_ptr<Background> backgr
       machines_(logs_.size()),
       rank_over_(static_cast<std::size_t>(job_.rank_count())),
       rank_initialized_(static_cast<std::size_t>(job_.rank_count())),
+      rank_joined_(static_cast<std::size_t>(job_.rank_count())),
       hosting_(static_cast<std::size_t>(job_.rank_count())),
       states_(static_cast<std::size_t>(job_.agent_count())),
       rank_unprotected_(static_cast<std::size_t>(job_.rank_count())) {
@@ -106,6 +107,23 @@ void Head::greet() {
                           job_.node_count, job_.node_count == 1 ? "" : "s", what));
 }
 
+// Nobody reads it any more, which the user knows, or it cannot be written.
+void Head::on_output_broken(const std::string& why) {
+  if (!why.empty()) output_.say(fmt::format("standard output cannot be written: {}; the job ends", why));
+  end(why.empty() ? 128 + SIGPIPE : 1, 0);
+}
+
+// nohup, `trap '' HUP` and a shell's background job in a script have these ignored, and mean it.
+std::vector<int> Head::signals_to_catch() {
+  std::vector<int> out = {SIGCHLD, SIGTERM};
+  for (int signal : {SIGINT, SIGHUP}) {
+    struct sigaction now {};
+    if (::sigaction(signal, nullptr, &now) != 0 || now.sa_handler != SIG_IGN) out.push_back(signal);
+  }
+  ::signal(SIGCHLD, SIG_DFL);  // where it is ignored, nobody learns how a child ended
+  return out;
+}
+
 int Head::run() {
   job_.started_ns = epoch_ > 0 ? facts_->started_ns.load() : os::real_time_ns();
   if (facts_ && epoch_ == 0) {
@@ -115,7 +133,7 @@ int Head::run() {
   // Ranks of an agent that dies become ours, so that they can be ended.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::signal(SIGPIPE, SIG_IGN);
-  Result<os::UniqueFd> signals = os::catch_signals({SIGCHLD, SIGINT, SIGTERM, SIGHUP});
+  Result<os::UniqueFd> signals = os::catch_signals(signals_to_catch());
   if (!signals) {
     fmt::print(stderr, "holdfast: {}\n", signals.error().text);
     return 1;
@@ -323,8 +341,9 @@ void Head::on_rank_event(const Event& event, Bytes text) {
       if (!set_state(event, wire::RankState::running)) return;
       return event.incarnation > 0 ? publish(event.rank) : tell_watchers(event.rank);
     case EventKind::joined:
+      rank_joined_[rank] = true;
       if (!std::exchange(mpi_job_announced_, true)) agents_.send_all_bytes(ControlKind::mpi_job, {});
-      return;
+      return look_for_absent();
     case EventKind::initialized:
       if (rank_initialized_[rank]) return;
       rank_initialized_[rank] = true;
@@ -354,7 +373,7 @@ void Head::on_rank_event(const Event& event, Bytes text) {
       if (rank_over_[rank]) return;
       rank_over_[rank] = true;
       if (++ranks_over_ == job_.rank_count() && !ending_) end(0, 0);
-      return;
+      return look_for_absent();
     case EventKind::failed:
       if (!exit_code_) output_.say(fmt::format("{}; the job ends", text_of(text)));
       return end(static_cast<int>(event.a), grace_ms);
@@ -362,6 +381,18 @@ void Head::on_rank_event(const Event& event, Bytes text) {
       return on_unprotect(event, text_of(text));
     default:
       return on_note(event, text);
+  }
+}
+
+// The others would wait for it in MPI_Finalize at the latest. A head that has taken over does not know who has joined.
+void Head::look_for_absent() {
+  if (ending_ || epoch_ > 0) return;
+  const auto joined = std::ranges::find(rank_joined_, true);
+  if (joined == rank_joined_.end()) return;
+  for (std::size_t rank = 0; rank < rank_over_.size(); ++rank) {
+    if (!rank_over_[rank] || rank_joined_[rank]) continue;
+    output_.say(fmt::format("rank {} exited without calling MPI_Init, which rank {} has called; the job ends", rank, joined - rank_joined_.begin()));
+    return end(1, grace_ms);
   }
 }
 

@@ -27,6 +27,9 @@ class Head {
  private:
   void greet();
   void on_signals();
+  void on_output_broken(const std::string& why);
+  static std::vector<int> signals_to_catch();
+  void look_for_absent();
   void interrupt(int signal, bool now);
   void on_children();
   void on_all_joined();
@@ -175,7 +178,7 @@ class Head {
   std::vector<Address> logs_;          // where agents serve them
   std::vector<std::string> machines_;  // that the agents are on
   bool started_ = false;
-  std::vector<bool> rank_over_, rank_initialized_;
+  std::vector<bool> rank_over_, rank_initialized_, rank_joined_;  // joined: in any incarnation
   std::vector<Hosting> hosting_;      // by rank
   std::vector<AgentState> states_;    // by agent
   InputKeeper input_kept_;            // all that was given to rank 0, should it start elsewhere

@@ -23,7 +23,7 @@ namespace {
 using Words = std::vector<std::string>;
 
 constexpr int spares_max = 256, event_loggers_max = 256;
-constexpr int restarts_by_default = 20;
+constexpr int restarts_by_default = 20, restarts_most = 10'000;
 constexpr std::uint64_t eager_bytes_min = 1 << 10, eager_bytes_max = 64 << 20;
 
 // Options of one program (between ':'), and those of the whole job, which may stand anywhere.
@@ -394,7 +394,7 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
   job.orders_threads = whole.order_threads == "always" && job.protocol != wire::Protocol::none;
   if (job.orders_threads && !job.records_libc) return usage("--order-threads always needs what --record-libc no leaves out: say one of them");
   job.restarts_max = whole.restarts.value_or(restarts_by_default);
-  if (job.restarts_max < 0) return usage(fmt::format("--restarts {}: 0 or more", job.restarts_max));
+  if (job.restarts_max < 0 || job.restarts_max > restarts_most) return usage(fmt::format("--restarts {}: 0 to {}", job.restarts_max, restarts_most));
   auto ranks = static_cast<std::uint64_t>(job.rank_count());
   job.log_memory_bytes = std::max<std::uint64_t>(32u << 20, os::physical_memory_bytes() / 8 / ranks);
   job.log_disk_bytes = log_disk_unlimited;
@@ -453,7 +453,8 @@ Result<std::uint64_t> parse_size(const std::string& text) {
     return fail(fmt::format("'{}' is not a size (as 64M, 1.5G or a number of bytes)", text));
   }
   for (std::size_t i = 0; i < power; ++i) value *= 1024;
-  return static_cast<std::uint64_t>(value);
+  constexpr double most = 0x1p50;  // more than any machine has
+  return static_cast<std::uint64_t>(std::min(value, most));
 }
 
 std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words& environment,

@@ -12,8 +12,11 @@ OutputShow::OutputShow(os::EventLoop& loop, const KeptJob& job, std::uint64_t po
     : handlers_(std::move(handlers)),
       reader_(job.directory(), position),
       shown_(position),
-      out_(loop, STDOUT_FILENO, [this] { handlers_.on_broken(); }),
-      error_(loop, STDERR_FILENO, [] {}) {}
+      out_(loop, STDOUT_FILENO, [this](const std::string& why) {
+        if (why.empty()) handlers_.on_broken();
+        else handlers_.on_error(fail(fmt::format("standard output cannot be written: {}", why)).error());
+      }),
+      error_(loop, STDERR_FILENO, {}) {}
 
 void OutputShow::more() {
   if (writing_ == 0) show_next();

@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <utility>
 
+#include "os/error_text.hpp"
+
 namespace hf::daemon {
 
-OutputWriter::OutputWriter(os::EventLoop& loop, int fd, std::function<void()> on_broken)
+OutputWriter::OutputWriter(os::EventLoop& loop, int fd, OnBroken on_broken)
     : loop_(loop), fd_(fd), on_broken_(std::move(on_broken)) {
   struct stat status {};
   // The descriptor is shared with others and so is not made non-blocking: a pipe or terminal that polls as writable
@@ -51,9 +53,13 @@ void OutputWriter::flush() {
       ssize_t n = ::write(fd_, piece.bytes.data() + written_, left);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && errno == EAGAIN) return wait_for_room(true);
+      if (n < 0 && errno != EPIPE && !on_broken_) {  // there may be room for what follows
+        written_ = piece.bytes.size();
+        continue;
+      }
       if (n < 0) {
         broken_ = true;
-        on_broken_();
+        if (on_broken_) on_broken_(errno == EPIPE ? "" : os::error_text(errno));
         continue;
       }
       written_ += static_cast<std::size_t>(n);

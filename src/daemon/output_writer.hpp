@@ -20,8 +20,10 @@ class OutputSink {
 
 class OutputWriter final : public OutputSink {
  public:
-  // `on_broken`: the reader is gone; what follows is discarded.
-  OutputWriter(os::EventLoop& loop, int fd, std::function<void()> on_broken);
+  // What follows is discarded. `why` is empty where the reader is gone, which needs no word. Without this function, what cannot be written for
+  // another reason is discarded alone.
+  using OnBroken = std::function<void(const std::string& why)>;
+  OutputWriter(os::EventLoop& loop, int fd, OnBroken on_broken);
   ~OutputWriter() override;
   void write(std::string bytes, const KeptMark& mark, std::function<void()> on_written) override;
   bool empty() const override { return queue_.empty(); }
@@ -37,7 +39,7 @@ class OutputWriter final : public OutputSink {
 
   os::EventLoop& loop_;
   int fd_;
-  std::function<void()> on_broken_;
+  OnBroken on_broken_;
   std::deque<Piece> queue_;
   std::size_t written_ = 0;  // of the first piece
   bool pollable_ = true, waiting_ = false, broken_ = false;

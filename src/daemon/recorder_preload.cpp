@@ -89,6 +89,10 @@ Result<std::string> recorder_for(const std::string& program) {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", code);
   const std::string library = (self.parent_path().parent_path() / "lib" / wire::recorder_file).string();
   if (::access(library.c_str(), R_OK) != 0) return not_recorded(fmt::format("{} is missing: install Holdfast again", library));
+  if (library.find_first_of(" :") != std::string::npos) {
+    return not_recorded(fmt::format("the dynamic linker takes no library whose path has a space or a colon in it, and Holdfast is in {}; install it elsewhere",
+                                    library));
+  }
   os::UniqueFd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return library;  // may be executed and not read
   Result<os::Mapping> contents = os::Mapping::map(file.get(), false);

@@ -94,7 +94,7 @@ class CommandLine(Case):
                             (("--event-copies", "2", "ls"), "needs several nodes"),
                             (("--event-copies", "2", "--nodes", 2, "--log-level", "process", "-n", 2, "ls"), "needs several nodes"),
                             (("--event-copies", "3", "--nodes", 2, "--event-loggers", 1, "-n", 2, "ls"), "needs 3 nodes beside .* 3 in all"),
-                            (("--node-timeout", "20", "ls"), "300 ms or more"), (("--log-memory", "x", "ls"), "not a size"),
+                            (("--node-timeout", "20", "ls"), "300 ms or more"), (("--log-memory", "x", "ls"), "not a size"), (("--restarts", 10001, "ls"), "0 to 10000"),
                             (("--hostfile", "no/such/file", "ls"), "no/such/file: cannot be read"),
                             (("--hosts", "a:x", "ls"), "a:4"),
                             (("--hosts", "a", "--nodes", 2, "ls"), "give one of them"),

@@ -84,6 +84,14 @@ class Output(Case):
         done = subprocess.run(["bash", "-c", command + "; echo ${PIPESTATUS[0]}"], capture_output=True, timeout=30)
         self.assertEqual(done.stdout.decode().split(), ["y", "y", "y", "141"])
 
+    def test_output_that_cannot_be_written(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(self.command("-n", 2, "sh", "-c", "echo x; sleep 20"), stdout=full, stderr=subprocess.PIPE, timeout=30)
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.stderr.decode(), "holdfast: standard output cannot be written: No space left on device; the job ends\n")
+            done = subprocess.run(self.command("-n", 2, "sh", "-c", "echo x >&2; echo y"), stdout=subprocess.PIPE, stderr=full, timeout=30)
+            self.assertEqual((done.returncode, done.stdout), (0, b"y\ny\n"))
+
     def test_error_after_output(self):
         self.expect(4, "-n", 1, "sh", "-c", "printf tail; exit 4", out="tail")
 

@@ -31,6 +31,12 @@ class Ends(Case):
     def test_exit_without_finalize(self):
         self.expect(1, "-n", 2, *self.raw("hello", "init", "r0?exit:0", "sleep:20000"), err="rank 0 exited without calling MPI_Finalize")
 
+    def test_exit_without_init_while_others_call_it(self):
+        for late in ("0", "0.5"):
+            words = f"test $PMI_RANK = 2 && exec sleep {late}; exec {' '.join(map(str, self.raw('hello', 'init', 'sleep:20000')))}"
+            self.expect(1, "-n", 3, "sh", "-c", words, err="rank 2 exited without calling MPI_Init, which rank [01] has called", timeout=15)
+        self.expect(0, "-n", 3, "true")
+
     def test_second_program_of_a_rank_is_refused(self):
         one = " ".join(self.raw("hello", "init", "finalize"))
         self.expect(9, "-n", 1, "sh", "-c", f"{one}; {one}", err="one MPI program a rank")
@@ -57,6 +63,16 @@ class Ends(Case):
 
     def test_ctrl_c(self):
         self.interrupt(signal.SIGINT, 130, ("-n", 3, "sleep", 100), at_most=1.9)
+
+    def test_nohup(self):
+        marker = uuid.uuid4().hex
+        job = subprocess.Popen(self.command("-n", 2, "sleep", 1.5), env={**os.environ, "LAUNCHER_TEST": marker}, stdin=subprocess.DEVNULL,
+                               preexec_fn=lambda: [signal.signal(s, signal.SIG_IGN) for s in (signal.SIGHUP, signal.SIGINT)])
+        self.wait_until(lambda: sum("sleep" in c for c in commands_of(processes_of(marker)).values()) >= 2, "start")
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGHUP):
+            job.send_signal(number)
+        self.assertEqual(job.wait(timeout=20), 0)
+        self.interrupt(signal.SIGHUP, 129, ("-n", 3, "sleep", 100), at_most=1.9)
 
     def test_sigterm(self):
         self.interrupt(signal.SIGTERM, 143, ("-n", 3, "--nodes", 2, "sleep", 100), at_most=1.9)

@@ -59,6 +59,7 @@ Result<std::size_t> clear_ended(std::size_t keep) {
   for (const KeptRecord& kept : *records) {
     if (!kept.ended || ++ended <= keep) continue;
     Result<KeptJob> job = open_kept_job(kept.path);
+    if (std::error_code code; !job && !std::filesystem::exists(kept.path, code)) continue;  // somebody else has cleared it meanwhile
     if (!job) return std::unexpected(job.error());
     job->remove();
     ++cleared;
