@@ -74,6 +74,7 @@ std::vector<Message*> EngineImpl::unfinished(Peer& p) {
   };
   for (auto& [id, m] : fetches_) add(*m);
   for (auto& [name, m] : p.in.receiving) add(*m);
+  for (Message* m : probed_) add(*m);
   contexts.each([&](Context, ContextState& state) {
     auto& unexpected = state.matcher.unexpected();
     for (core::match::Arrived* m = unexpected.first(); m; m = unexpected.after(*m)) add(static_cast<Message&>(*m));
@@ -141,7 +142,8 @@ void EngineImpl::reset_channel_out(Peer& p) {
   p.out.ring.close();
   for (QueuedFrame& f : p.out.queue) f.taken = false;  // it may not have arrived whole
   if (!job.keeps_payloads) return;
-  std::erase_if(p.out.queue, [](const QueuedFrame& f) { return f.send == nullptr; });  // said again when needed
+  // Said again when needed, but for what is in the log of no unprotected peer, which lives on.
+  std::erase_if(p.out.queue, [&p](const QueuedFrame& f) { return !f.send && !(p.unprotected && f.header.kind == FrameKind::matched); });
   p.out.transfers.clear();
   p.out.eager_bytes = p.out.released = 0;
 }

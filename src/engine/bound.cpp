@@ -122,7 +122,7 @@ void EngineImpl::release_stream(Peer& to) {
     discard_unlogged(to);  // transfers from the stream among it
     to.out.sent = log_->appended(to.rank.value);
   }
-  if (borrowed(to)) return;  // taken from the log meanwhile
+  if (borrowed(to) || !to.out.transfers.empty()) return;  // taken from the log meanwhile
   log_->release(to.rank.value);
   to.out.stream_released = true;
   // It has gone over to this incarnation's log, so that it needs nothing of those before either; and what was sent before

@@ -1,5 +1,6 @@
 // The contexts of a process: matching, numbering and exactly-once of each (design rules 1 and 2).
 #pragma once
+#include <bit>
 #include <map>
 #include <memory>
 #include <unordered_map>
@@ -90,8 +91,9 @@ class Contexts {
     return last_ = it->second.get();
   }
 
-  // Successive contexts of one maker and kind, whose names differ by 4 (docs/contexts.md), become successive numbers.
-  static constexpr std::uint64_t closed_number(Context context) { return context.value << 62 | context.value >> 2; }
+  // Successive contexts of one maker and kind, whose names differ by 8 (docs/contexts.md), become successive numbers.
+  static constexpr std::uint64_t closed_number(Context context) { return std::rotr(context.value, kind_bits); }
+  static constexpr int kind_bits = 3;
 
   int ranks_;
   std::unordered_map<Context, std::unique_ptr<ContextState>> states_;

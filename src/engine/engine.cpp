@@ -112,7 +112,10 @@ double Engine::wtime() { return impl_->wtime(); }
 double Engine::time_of_another_thread() { return impl_->time_of_another_thread(); }
 Incarnation Engine::incarnation() const { return impl_->incarnation; }
 std::vector<std::byte> Engine::logged_events() const { return impl_->logged_events(); }
-void Engine::progress() { impl_->progress(); }
+void Engine::progress() {
+  impl_->progress();
+  impl_->look_while_testing();
+}
 void Engine::wait_longer_for(const bool& complete, const Rank& peer) { impl_->wait_for(complete, peer); }
 void Engine::wait_erased(bool (*done)(void*), Rank (*whom)(void*), void* self) { impl_->wait(done, whom, self); }
 void Engine::add(Progressable& schedule) { impl_->schedules.push_back(&schedule); }

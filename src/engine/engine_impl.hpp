@@ -118,6 +118,7 @@ class EngineImpl {
   // wait.cpp
   void note(std::string_view text);
   void progress();
+  void look_while_testing();
   void progress_rails();  // without schedules
   void wait(bool (*done)(void*), Rank (*whom)(void*), void* self);
   void wait_for(const bool& complete, const Rank& peer);
@@ -506,6 +507,9 @@ class EngineImpl {
   void poll_asleep(std::span<pollfd> look, int ms_max);
   void sleep(bool (*done)(void*), void* self);
   std::uint64_t activity();
+  std::vector<Message*> probed_;  // taken by a matched probe, and not received yet
+  std::uint64_t tested_activity_ = 0;
+  std::int64_t tested_since_ = 0;
   static std::int64_t now_ns();
 
   Peer& peer(Rank rank) { return *peers[static_cast<std::size_t>(rank.value)]; }

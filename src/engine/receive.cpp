@@ -31,6 +31,7 @@ void EngineImpl::post_next_numbered(RecvOperation& op) {
 }
 
 void EngineImpl::recv_matched(RecvOperation& op, Message& message) {
+  std::erase(probed_, &message);
   op.matched = true;
   op.source = message.source;
   op.tag = message.tag;
@@ -174,7 +175,11 @@ void EngineImpl::accept(Peer& from, const FrameHeader& header, Bytes payload, co
 }
 
 void EngineImpl::keep_early(ContextPeer& arrivals, Sequence number, Message& m) {
-  if (!arrivals.early.emplace(number, &m).second) drop(m);  // sent again without a log, and here already
+  if (arrivals.early.emplace(number, &m).second) return;
+  const FrameHeader header = m.header;  // sent again without a log, and here already
+  Peer& from = peer(m.source);
+  drop(m);
+  if (header.kind == FrameKind::rendezvous && !(header.flags & wire::flag_logged)) decline(from, header);
 }
 
 // What waited for the message before it.

@@ -23,13 +23,17 @@ void EngineImpl::after_call() {
   if (protocol.poll_caught_up()) released_matches();
 }
 
+// Nothing comes in meanwhile, as making room for an event would let it: what is queued is matched before.
 void EngineImpl::released_matches() {
+  const bool outer = std::exchange(in_rails_, true);
   contexts.each([this](Context, ContextState& state) {
     state.matcher.release_held();
     while (auto match = state.matcher.poll_match()) {
       complete(static_cast<RecvOperation&>(*match.receive), static_cast<Message&>(*match.message));
     }
   });
+  in_rails_ = outer;
+  if (!outer) persist_events();
 }
 
 void EngineImpl::report_caught_up() {
@@ -163,6 +167,7 @@ Message* EngineImpl::probe_test(Context context, Rank source, MessageTag tag, bo
 
 void EngineImpl::take(Context context, Message& m) {
   contexts.find(context)->matcher.take(m);
+  probed_.push_back(&m);
   on_taken(m.source, m.header, m.self_synchronous);
 }
 

@@ -34,6 +34,7 @@ template <class Append>
 bool EngineImpl::send_at_once(SendOperation& op) {
   Peer& to = peer(op.destination);
   const std::uint64_t n = op.source.bytes;
+  if (node_level_) flush_clock_reads();  // what has no event yet gets one, and closes the gate
   const bool usual = to.out.open && to.local && to.out.queue.empty() && !sent_before_ && !to.unprotected && protocol.gate().open() &&
                      n <= rail::shm::ring_payload_max && (op.source.data || n == 0) && op.mode == SendMode::standard &&
                      agent->board_epoch() == board_epoch_ && has_credit(to, n);

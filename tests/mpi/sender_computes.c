@@ -1,6 +1,6 @@
-/* sender_computes BYTES COUNT [first]: rank 0 sends COUNT messages to rank 1 and then computes without a call of MPI until that one has
+/* sender_computes BYTES COUNT [first|tests]: rank 0 sends COUNT messages to rank 1 and then computes without a call of MPI until that one has
    them all, whether the network took them at once or not. With `first` these are all that it ever sends, and the first one waits until it is
-   stable from whom rank 0 has received. */
+   stable from whom rank 0 has received. With `tests` rank 1 does not wait for them: it tests, now and then. */
 #include <unistd.h>
 
 #include "check.h"
@@ -32,11 +32,24 @@ static void send_and_compute(char* buffer, int bytes, int count) {
   CHECK(there);
 }
 
-static void receive(char* buffer, int bytes, int count) {
+static void receive_one(char* buffer, int bytes, int tests) {
+  if (!tests) {
+    OK(MPI_Recv(buffer, bytes, MPI_CHAR, 0, data_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    return;
+  }
+  MPI_Request request;
+  OK(MPI_Irecv(buffer, bytes, MPI_CHAR, 0, data_tag, MPI_COMM_WORLD, &request));
+  for (int done = 0, i = 0; !done; ++i) {
+    OK(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    if (i > 1000) usleep(20);
+  }
+}
+
+static void receive(char* buffer, int bytes, int count, int tests) {
   char mark[64];
   OK(MPI_Recv(mark, sizeof mark, MPI_CHAR, 0, name_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   for (int i = 0; i < count; ++i) {
-    OK(MPI_Recv(buffer, bytes, MPI_CHAR, 0, data_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    receive_one(buffer, bytes, tests);
     CHECK_INT((char)(i + 1), buffer[0]);
     CHECK_INT((char)(i + 1), buffer[bytes - 1]);
   }
@@ -44,7 +57,8 @@ static void receive(char* buffer, int bytes, int count) {
 }
 
 int main(int argc, char** argv) {
-  const int bytes = argc > 1 ? atoi(argv[1]) : 1, count = argc > 2 ? atoi(argv[2]) : 1, first = argc > 3;
+  const int bytes = argc > 1 ? atoi(argv[1]) : 1, count = argc > 2 ? atoi(argv[2]) : 1;
+  const int first = argc > 3 && strcmp(argv[3], "first") == 0, tests = argc > 3 && strcmp(argv[3], "tests") == 0;
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &world_rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &world_size));
@@ -56,7 +70,7 @@ int main(int argc, char** argv) {
     send_and_compute(buffer, bytes, count);
   } else if (world_rank == 1) {
     pause_ms(20); /* what comes first comes unexpected, and the sender is not drained meanwhile */
-    receive(buffer, bytes, count);
+    receive(buffer, bytes, count, tests);
   }
   free(buffer);
   OK(MPI_Finalize());
