@@ -11,6 +11,7 @@
 #include "daemon/foreign_mpi.hpp"
 #include "daemon/recorder_preload.hpp"
 #include "daemon/unprotected.hpp"
+#include "os/addresses.hpp"
 #include "os/clock.hpp"
 #include "os/process.hpp"
 
@@ -57,6 +58,11 @@ void Agent::start_all() {
   for (auto& rank : ranks_) to_start_.push_back(rank->rank);
   if (Result<> bound = bind_all(); !bound) {
     return event_failed(*ranks_.front(), 1, fmt::format("{}: {}", job_.node_name(ticket_.node), bound.error().text));
+  }
+  if (job_.recovers() && !ranks_.empty() && !os::can_fix_addresses()) {
+    note(fmt::format("{}: the system does not let programs have the same addresses in each run (personality, which containers may forbid): what a "
+                     "rank does by addresses may differ after a recovery",
+                     job_.node_name(ticket_.node)));
   }
   start_next(0);
 }

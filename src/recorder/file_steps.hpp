@@ -42,6 +42,7 @@ int do_once_aside(Once once, Do what) {
   if (!begun) process.recording.record_file(once.step, once.hash, before);
   const bool known = begun && process.recording.replay_file(end, once.hash, occurrence, ended);
   if (known && ended.bytes != 0) {
+    if (once.step == FileStep::directory_made && ended.bytes == EEXIST) what();  // another host may not have it
     errno = static_cast<int>(ended.bytes);
     return -1;
   }

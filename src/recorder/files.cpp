@@ -63,7 +63,12 @@ FILE* open_stream(const char* path, const char* mode, Open open) {
   if (mode[0] == 'w' && strchr(mode, 'x')) {
     FILE* file = nullptr;
     const int result = make_once(FileStep::made, path, [&] { return (file = open(path, mode)) ? 0 : -1; });
-    return !file && result == 0 ? open(path, strchr(mode, '+') ? "w+" : "w") : file;
+    if (file || result != 0) return file;
+    char without[16] = {};
+    for (std::size_t i = 0, n = 0; mode[i] && n + 1 < sizeof without; ++i) {
+      if (mode[i] != 'x') without[n++] = mode[i];
+    }
+    return open(path, without);
   }
   if (mode[0] == 'w') {
     mark_made(path);

@@ -1,10 +1,13 @@
 """Nodes that cannot do their part: found out by their agents, at the start and before they take ranks over, and said with the reason."""
 
+import ctypes
+import errno
 import os
 import re
 import resource
 import signal
 import stat
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -31,6 +34,26 @@ class Health(Case):
         lines = [line for line in self.err.splitlines() if " ranks on " not in line]
         self.assertEqual(len(lines), 1, self.err)
         self.assertRegex(lines[0], pattern)
+
+    def test_addresses_that_cannot_be_kept(self):
+        def forbid_personality():
+            """As the system call filters of containers do: EPERM, but for the question what it is."""
+            class Filter(ctypes.Structure):
+                _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
+
+            load, equal, result, personality, asked = 0x20, 0x15, 0x06, 135, 0xFFFFFFFF
+            allow, refuse = 0x7FFF0000, 0x00050000 | errno.EPERM
+            code = b"".join(struct.pack("HBBI", *line) for line in (
+                (load, 0, 0, 0), (equal, 0, 2, personality), (load, 0, 0, 16), (equal, 0, 1, asked), (result, 0, 0, allow), (result, 0, 0, refuse)))
+            kept = ctypes.create_string_buffer(code)
+            libc = ctypes.CDLL(None)
+            libc.prctl(38, 1, 0, 0, 0)  # no new privileges
+            libc.prctl(22, 2, ctypes.byref(Filter(len(code) // 8, ctypes.cast(kept, ctypes.c_void_p))), 0, 0)
+
+        said = "the system does not let programs have the same addresses in each run"
+        for forbidden in (forbid_personality, None):
+            done = subprocess.run(self.command("-n", 2, "true"), capture_output=True, text=True, timeout=60, preexec_fn=forbidden)
+            self.assertEqual((done.returncode, said in done.stderr), (0, forbidden is not None), done.stderr)
 
     def test_too_few_open_files(self):
         self.limited(f"-n {FEW_FILES}", "-n", 4, "--nodes", 2, "true")

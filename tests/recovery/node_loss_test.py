@@ -1,6 +1,6 @@
 """Loss of nodes, story by story (docs/node-loss.md): what the survivors have, what was printed, how long it took, what is left behind.
 
-    node_loss_test.py BUILD ORDERS
+    node_loss_test.py BUILD ORDERS PROBED
 """
 
 import re
@@ -8,12 +8,13 @@ import sys
 import unittest
 from pathlib import Path
 
+import jobs
 from orders_job import OrdersJob
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from timing import best_of_three  # noqa: E402
 
-OrdersJob.build, OrdersJob.orders = (Path(sys.argv.pop(1)).resolve() for _ in range(2))
+OrdersJob.build, OrdersJob.orders, PROBED = (Path(sys.argv.pop(1)).resolve() for _ in range(3))
 
 
 class NodeLoss(OrdersJob):
@@ -116,6 +117,13 @@ class NodeLoss(OrdersJob):
     def test_ranks_that_die_alone_before_and_after(self):
         self.run_orders(4, 2, 1, "kill:rank=2,at=80ms", "node:1,at=150ms", "kill:rank=2,at=300ms", "kill:rank=0,at=350ms", rounds=300)
         self.assertGreaterEqual(len(self.report["failures"]), 5)
+
+    def test_a_message_that_a_matched_probe_has_taken(self):
+        for protocol in ("pessimist", "optimist"):
+            outcome = jobs.run(OrdersJob.build, 3, [PROBED], nodes=3, inject=["node:0,at=700ms"], timeout_s=60,
+                               options=["--spares", "1", "--protocol", protocol, "--eager-limit", "64K"])
+            self.assertEqual((outcome.exit_code, outcome.stdout), (0, b"0 wrong\n"), outcome.stderr)
+            self.assertIn("node 0 is lost", outcome.stderr)
 
     def test_a_node_whose_ranks_have_finished(self):
         # Ranks 2 and 3 leave after 150 ms. Rank 1, killed later, takes nothing of them, but rank 0 does.
