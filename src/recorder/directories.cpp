@@ -19,6 +19,7 @@ int (*next_rename)(const char*, const char*);
 int (*next_renameat)(int, const char*, int, const char*);
 int (*next_symlink)(const char*, const char*);
 int (*next_link)(const char*, const char*);
+int (*next_mkfifo)(const char*, mode_t);
 
 // The directory in which names are looked up by the process, or a name that needs none.
 bool is_plain(const void* caller, int directory, const char* path) {
@@ -77,6 +78,11 @@ HOLDFAST_REPLACES int renameat(int from_directory, const char* from, int to_dire
 
 HOLDFAST_REPLACES int symlink(const char* target, const char* path) noexcept {
   auto make = [=] { return next(next_symlink, "symlink")(target, path); };
+  return process.records_in_main_thread(CALLER) ? make_once(FileStep::linked, path, make) : make();
+}
+
+HOLDFAST_REPLACES int mkfifo(const char* path, mode_t mode) noexcept {
+  auto make = [=] { return next(next_mkfifo, "mkfifo")(path, mode); };
   return process.records_in_main_thread(CALLER) ? make_once(FileStep::linked, path, make) : make();
 }
 

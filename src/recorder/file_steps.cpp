@@ -55,6 +55,15 @@ bool use(const char* path, Use use) {
   return aside([=] { return use_aside(path, use); });
 }
 
+bool is_new(const char* path) {
+  struct stat status;
+  if (system_status(AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) != 0) return false;
+  const bool is_data = !is_of_system(path) && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) || S_ISLNK(status.st_mode));
+  const timespec& began = process.began();
+  const bool since = status.st_ctim.tv_sec > began.tv_sec || (status.st_ctim.tv_sec == began.tv_sec && status.st_ctim.tv_nsec >= began.tv_nsec);
+  return !is_data || since;
+}
+
 bool is_there(const char* path) {
   struct stat status;
   return system_status(AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) == 0;

@@ -13,6 +13,9 @@ namespace hf::recorder {
 bool is_ordinary(const char* path);  // not files whose contents are the system's
 bool is_there(const char* path);
 bool is_made_here(const char* path);  // Name::made_here
+// It is none of an earlier job, run or rank that anybody would miss: made since this incarnation began, by what it is not known to have done (a process that it
+// has started, another thread, another name of the same file), or a socket, a pipe, or below /dev.
+bool is_new(const char* path);
 void mark_made(const char* path, bool made = true);
 
 struct Use {
@@ -27,10 +30,10 @@ struct Once {
   std::uint64_t hash;
   int done_already;
   const char* acts_on;
-  bool acts_again;  // also where the run before has done it: what it acts on is this incarnation's, or it does no harm
+  bool after_success, after_failure;  // whether it is tried again, where the run before had come to its end
 };
 
-// What the run before had done is done, unless this incarnation has made what it was done to. What had failed fails.
+// It ends as it ended in the run before.
 template <class Do>
 int do_once_aside(Once once, Do what) {
   Name* name = name_of(once.hash);
@@ -40,18 +43,16 @@ int do_once_aside(Once once, Do what) {
   FileState before{is_there(once.acts_on) ? 0 : -1, 0}, ended;
   const bool begun = process.recording.replay_file(once.step, once.hash, occurrence, before);
   if (!begun) process.recording.record_file(once.step, once.hash, before);
-  const bool known = begun && process.recording.replay_file(end, once.hash, occurrence, ended);
-  if (known && ended.bytes != 0) {
-    if (once.step == FileStep::directory_made && ended.bytes == EEXIST) what();  // another host may not have it
-    errno = static_cast<int>(ended.bytes);
-    return -1;
+  int code = 0;
+  if (begun && process.recording.replay_file(end, once.hash, occurrence, ended)) {
+    code = static_cast<int>(ended.bytes);
+    if (code == 0 ? once.after_success : once.after_failure) what();
+  } else {
+    code = what() < 0 ? errno : 0;
+    const bool could = (before.bytes < 0) == (once.done_already == EEXIST);
+    if (begun && code == once.done_already && could) code = 0;
+    process.recording.record_file(end, once.hash, {code, 0});
   }
-  if (known && !once.acts_again) return 0;
-  const int result = what();
-  int code = result < 0 ? errno : 0;
-  const bool could = (before.bytes < 0) == (once.done_already == EEXIST);
-  if (begun && code == once.done_already && could) code = 0;
-  if (!known) process.recording.record_file(end, once.hash, {code, 0});
   if (code == 0) return 0;
   errno = code;
   return -1;
@@ -65,24 +66,25 @@ int do_once(Once once, Do what) {
 // `make` makes it, and returns -1 where it is there.
 template <class Make>
 int make_once(FileStep step, const char* path, Make make) {
-  const int result = do_once({step, hash_of(path), EEXIST, path, true}, make);
+  const bool harmless = step == FileStep::directory_made;  // and another host may not have it
+  const int result = do_once({step, hash_of(path), EEXIST, path, true, harmless}, make);
   if (result == 0) mark_made(path);
   return result;
 }
 
 template <class Remove>
 int remove_once(FileStep step, const char* path, Remove remove) {
-  const bool here = is_made_here(path);
-  const int result = do_once({step, hash_of(path), ENOENT, path, here}, remove);
-  if (result == 0 && here) mark_made(path, false);
+  const bool again = is_made_here(path) || is_new(path);
+  const int result = do_once({step, hash_of(path), ENOENT, path, again, again}, remove);
+  if (result == 0) mark_made(path, false);
   return result;
 }
 
 template <class Rename>
 int rename_once(const char* from, const char* to, Rename rename) {
-  const bool here = is_made_here(from);
-  const int result = do_once({FileStep::renamed, hash_of(to, hash_of(from)), ENOENT, from, here}, rename);
-  if (result == 0 && here) {
+  const bool again = is_made_here(from) || is_new(from);
+  const int result = do_once({FileStep::renamed, hash_of(to, hash_of(from)), ENOENT, from, again, false}, rename);
+  if (result == 0 && again) {
     mark_made(to);
     mark_made(from, false);
   }

@@ -1,5 +1,4 @@
 // Opening of files (file_steps.hpp).
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -85,13 +84,8 @@ FILE* open_by_name(const void* caller, const char* path, const char* mode) {
 
 FILE* open_again(const void* caller, const char* path, const char* mode, FILE* stream) {
   auto open = [=](const char* name, const char* with) { return next(next_freopen, "freopen")(name, with, stream); };
-  return path && process.records_in_main_thread(caller) ? open_stream(path, mode, open) : open(path, mode);
-}
-
-// libstdc++ reads what it has opened by read().
-bool is_of_streams(const void* caller) {
-  Dl_info info;
-  return ::dladdr(caller, &info) != 0 && info.dli_fname && strstr(info.dli_fname, "libstdc++");
+  const bool shows = stream == stdout || stream == stderr;  // a line that is there twice does less harm than a rank that cannot be recovered
+  return path && !shows && process.records_in_main_thread(caller) ? open_stream(path, mode, open) : open(path, mode);
 }
 
 }  // namespace
@@ -155,11 +149,8 @@ HOLDFAST_REPLACES FILE* fopen(const char* path, const char* mode) {
   return file ? file : open_by_name(CALLER, path, mode);
 }
 
-HOLDFAST_REPLACES FILE* fopen64(const char* path, const char* mode) {
-  const bool draws = process.records_in_main_thread(CALLER) && !is_of_streams(CALLER);
-  FILE* file = draws ? open_random_stream(path, mode) : nullptr;
-  return file ? file : open_by_name(CALLER, path, mode);
-}
+// Those of C++ streams, which read from the descriptor, come by fopen64.
+HOLDFAST_REPLACES FILE* fopen64(const char* path, const char* mode) { return open_by_name(CALLER, path, mode); }
 
 HOLDFAST_REPLACES FILE* freopen(const char* path, const char* mode, FILE* stream) { return open_again(CALLER, path, mode, stream); }
 HOLDFAST_REPLACES FILE* freopen64(const char* path, const char* mode, FILE* stream) { return open_again(CALLER, path, mode, stream); }

@@ -126,6 +126,7 @@ void Process::find_out() {
   if (agent && *agent && rank && ask_for_past(agent, atoi(rank)) && is_rank()) {
     thread_ = __builtin_thread_pointer();
     ::pthread_atfork(nullptr, nullptr, child_of_fork);
+    ::syscall(SYS_clock_gettime, CLOCK_REALTIME_COARSE, &began_);
     state_ = State::on;
   }
   errno = before;

@@ -7,6 +7,7 @@
 #pragma once
 #include <dlfcn.h>
 #include <errno.h>
+#include <time.h>
 
 #include "recorder/recording.hpp"
 #include "recorder/threads.hpp"
@@ -35,6 +36,8 @@ class Process {
   // What is recorded in a call comes after what it stores: the reads of a clock that have no event.
   void publish_reads() { __atomic_store_n(published_reads_, recording.clock_reads(), __ATOMIC_RELEASE); }
 
+  const timespec& began() const { return began_; }  // by the clock that files are dated by
+
   static void append_event(const void* event, std::size_t bytes);
 
   // wire::RecorderLink
@@ -60,6 +63,7 @@ class Process {
   friend void child_of_fork();
 
   State state_ = State::unknown;
+  timespec began_{};
   const void* thread_ = nullptr;
   Append append_ = nullptr;
   void* append_self_ = nullptr;

@@ -44,7 +44,7 @@ int make_named(char* name, int suffix, Make make) {
 
 // open() is the recorder's: what has been made is opened again.
 int make_file(const void* caller, char* name, int suffix, int flags) {
-  if (!process.records_in_main_thread(caller)) return next(next_mkostemps, "mkostemps")(name, suffix, flags);
+  if (!process.records_in_main_thread(caller) || is_of_system(name)) return next(next_mkostemps, "mkostemps")(name, suffix, flags);
   return make_named(name, suffix, [=] {
     return open_as_program(name, (flags & ~O_ACCMODE) | O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
   });
@@ -65,7 +65,7 @@ HOLDFAST_REPLACES int mkostemps(char* name, int suffix, int flags) { return make
 HOLDFAST_REPLACES int mkostemps64(char* name, int suffix, int flags) { return make_file(CALLER, name, suffix, flags | O_LARGEFILE); }
 
 HOLDFAST_REPLACES char* mkdtemp(char* name) noexcept {
-  if (!process.records_in_main_thread(CALLER)) return next(next_mkdtemp, "mkdtemp")(name);
+  if (!process.records_in_main_thread(CALLER) || is_of_system(name)) return next(next_mkdtemp, "mkdtemp")(name);
   const int made = make_named(name, 0, [=] { return make_once(FileStep::directory_made, name, [=] { return make_directory(name, S_IRWXU); }); });
   return made < 0 ? nullptr : name;
 }

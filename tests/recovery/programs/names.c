@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "program_parts.h"
@@ -19,6 +21,7 @@
 enum { ROUNDS = 30 };
 
 static uint64_t state = 1;
+static int rank;
 
 static void need(int holds, const char* what) {
   if (holds) return;
@@ -42,9 +45,8 @@ static void draw(void) {
   uint64_t drawn = 0;
   struct timeval time;
   struct timezone zone;
-  FILE* file = fopen("/dev/urandom", "r");
-  need(file && fread(&drawn, sizeof drawn, 1, file) == 1, "/dev/urandom");
-  fclose(file);
+  const int fd = open("/dev/urandom", O_RDONLY);
+  need(fd >= 0 && read(fd, &drawn, sizeof drawn) == sizeof drawn && close(fd) == 0, "/dev/urandom");
   gettimeofday(&time, &zone);
   state = digest_of(digest_of(state, drawn), (uint64_t)time.tv_usec);
 }
@@ -66,6 +68,29 @@ static void log_in_a_directory(int round) {
   need(chdir(name) == 0, name);
   add_line("log", "a", round);
   need(chdir("..") == 0, "..");
+}
+
+/* What is none of the recorder's: sockets, shared memory, what a process that was started has made, other names of the same file. */
+static void by_other_ways(int round) {
+  char segment[64], command[128];
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  snprintf(address.sun_path, sizeof address.sun_path, "socket");
+  unlink("socket");
+  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  need(fd >= 0 && bind(fd, (struct sockaddr*)&address, sizeof address) == 0, "bind");
+  close(fd);
+  unlink("pipe");
+  need(mkfifo("pipe", 0600) == 0, "pipe");
+  snprintf(segment, sizeof segment, "/dev/shm/holdfast-names.%d", (int)getppid() * 16 + rank);
+  unlink(segment);
+  const int shared = open(segment, O_CREAT | O_EXCL | O_RDWR, 0600);
+  need(shared >= 0 && close(shared) == 0, segment);
+  if (round == ROUNDS - 1) unlink(segment);
+  snprintf(command, sizeof command, "echo %d > a.tmp", round);
+  need(system(command) == 0 && rename("a.tmp", "a") == 0, "a");
+  need(mkdir("w.tmp", 0700) == 0, "w.tmp");
+  add_line("w.tmp/x", "w", round);
+  need(rename("w.tmp", "w") == 0 && remove("./w/x") == 0 && rmdir("w") == 0, "w");
 }
 
 static void work(int round) {
@@ -90,12 +115,12 @@ static void work(int round) {
   fprintf(again, "%d\n", round);
   fclose(again);
   log_in_a_directory(round);
+  if (round % 4 == 1) by_other_ways(round);
   if (round % 4 == 0) make_temporary();
   draw();
 }
 
 int main(int argc, char** argv) {
-  int rank;
   char own[4096];
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
