@@ -126,7 +126,7 @@ void Process::find_out() {
   if (agent && *agent && rank && ask_for_past(agent, atoi(rank)) && is_rank()) {
     thread_ = __builtin_thread_pointer();
     ::pthread_atfork(nullptr, nullptr, child_of_fork);
-    ::syscall(SYS_clock_gettime, CLOCK_REALTIME_COARSE, &began_);
+    ::syscall(SYS_clock_gettime, CLOCK_REALTIME, &began_);  // not the coarse one, which may be behind the date of a file of the incarnation before
     state_ = State::on;
   }
   errno = before;

@@ -36,7 +36,7 @@ class Process {
   // What is recorded in a call comes after what it stores: the reads of a clock that have no event.
   void publish_reads() { __atomic_store_n(published_reads_, recording.clock_reads(), __ATOMIC_RELEASE); }
 
-  const timespec& began() const { return began_; }  // by the clock that files are dated by
+  const timespec& began() const { return began_; }  // later than any date of a file of the incarnation before
 
   static void append_event(const void* event, std::size_t bytes);
 
