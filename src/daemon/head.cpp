@@ -27,6 +27,17 @@ std::string silence_text(std::uint32_t silent_ms, const core::membership::Member
   return fmt::format("nothing was heard of it for {} ms ({})", silent_ms, host_answered ? "--agent-timeout: its host answers" : "--node-timeout");
 }
 
+// nohup, `trap '' HUP` and a shell's background job in a script have these ignored, and mean it.
+std::vector<int> signals_to_catch() {
+  std::vector<int> out = {SIGCHLD, SIGTERM};
+  for (int signal : {SIGINT, SIGHUP}) {
+    struct sigaction now {};
+    if (::sigaction(signal, nullptr, &now) != 0 || now.sa_handler != SIG_IGN) out.push_back(signal);
+  }
+  ::signal(SIGCHLD, SIG_DFL);  // where it is ignored, nobody learns how a child ended
+  return out;
+}
+
 }  // namespace
 
 Head::Head(RunOptions options, HeadSeat seat, std::unique_ptr<Background> background)
@@ -111,17 +122,6 @@ void Head::greet() {
 void Head::on_output_broken(const std::string& why) {
   if (!why.empty()) output_.say(fmt::format("standard output cannot be written: {}; the job ends", why));
   end(why.empty() ? 128 + SIGPIPE : 1, 0);
-}
-
-// nohup, `trap '' HUP` and a shell's background job in a script have these ignored, and mean it.
-std::vector<int> Head::signals_to_catch() {
-  std::vector<int> out = {SIGCHLD, SIGTERM};
-  for (int signal : {SIGINT, SIGHUP}) {
-    struct sigaction now {};
-    if (::sigaction(signal, nullptr, &now) != 0 || now.sa_handler != SIG_IGN) out.push_back(signal);
-  }
-  ::signal(SIGCHLD, SIG_DFL);  // where it is ignored, nobody learns how a child ended
-  return out;
 }
 
 int Head::run() {

@@ -28,7 +28,6 @@ class Head {
   void greet();
   void on_signals();
   void on_output_broken(const std::string& why);
-  static std::vector<int> signals_to_catch();
   void look_for_absent();
   void interrupt(int signal, bool now);
   void on_children();

@@ -507,9 +507,6 @@ class EngineImpl {
   void poll_asleep(std::span<pollfd> look, int ms_max);
   void sleep(bool (*done)(void*), void* self);
   std::uint64_t activity();
-  std::vector<Message*> probed_;  // taken by a matched probe, and not received yet
-  std::uint64_t tested_activity_ = 0;
-  std::int64_t tested_since_ = 0;
   static std::int64_t now_ns();
 
   Peer& peer(Rank rank) { return *peers[static_cast<std::size_t>(rank.value)]; }
@@ -572,6 +569,9 @@ class EngineImpl {
   bool ends_as_orphan_ = false;
   std::uint64_t written_events_ = 0;     // of the gate, when all of them were written last
   std::uint64_t told_end_ = 0;           // of the event stream when the agent was last told
+  std::vector<Message*> probed_;         // taken by a matched probe, and not received yet
+  std::uint64_t tested_activity_ = 0;    // activity() as look_while_testing saw it last, and since when
+  std::int64_t tested_since_ = 0;
   bool (*tell_several_)(void*) = nullptr;  // of order_threads
   void* tell_several_self_ = nullptr;
   bool libc_events_wait_ = false;  // level `node`: the holder is to have them before the next gated frame leaves

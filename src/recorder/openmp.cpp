@@ -127,12 +127,10 @@ HOLDFAST_REPLACES void* GOMP_single_copy_start() {
   Region* const region = innermost;
   if (!region) return acquire(Operation::single, "omp single", real);
   const auto team = static_cast<std::uint64_t>(next_for(CALLER, next_num_threads, "omp_get_num_threads")());
-  threads.await_turn("omp single");
-  Outcome none = Outcome::done;
-  threads.lock.lock();
-  threads.take_locked(Operation::single, none);
-  const bool first = region->come++ % team == 0;
-  void* own = first ? real() : nullptr;
-  threads.lock.unlock();
+  bool first = false;
+  void* const own = in_turn("omp single", [&] {
+    first = region->come++ % team == 0;
+    return first ? real() : nullptr;
+  });
   return first ? own : real();
 }
