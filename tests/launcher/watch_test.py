@@ -87,7 +87,7 @@ class Job:
     def id(self):
         names = []
         places = self.directory / "holdfast"
-        self.case.wait_until(lambda: names.extend(p.name for p in places.glob("*") if p.is_socket()) or names, "its name")
+        self.case.wait_until(lambda: names.extend(p.name for p in places.glob("[!.]*") if p.is_socket()) or names, "its name")
         return names[0]
 
     def top(self, *words):
