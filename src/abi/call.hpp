@@ -206,7 +206,7 @@ class Call {
   [[gnu::cold, gnu::noinline]] void bad_handle(HandleNumber number, const char* name) {
     constexpr KindFacts kind = facts<Object>;
     fail(kind.error, number == kind.null ? fmt::format("{} is {}", name, kind.null_name)
-                                         : fmt::format("{} is not a {}, or one that was freed", name, kind.noun));
+                                         : fmt::format("{} is not a {}, or one that was freed{}", name, kind.noun, second_mpi_text()));
   }
 
   const char* function_;

@@ -1,6 +1,9 @@
 #include "abi/raise.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <limits.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +12,8 @@
 
 #include "mpi/api.hpp"
 #include "mpi/frontend.hpp"
+#include "os/loaded_mpi.hpp"
+#include "os/standard_streams.hpp"
 
 namespace hf::abi {
 namespace {
@@ -29,7 +34,7 @@ std::string describe(mpi::Process& p, int code) {
 [[noreturn]] void end_job(mpi::Process& p, const char* function, int code, const std::string& explanation) {
   std::string line = fmt::format("{} failed: {}", function, describe(p, code));
   if (!explanation.empty()) line += ": " + explanation;
-  std::fflush(nullptr);
+  os::flush_streams();
   if (p.engine && p.phase == mpi::Process::Phase::initialized) {
     line = fmt::format("rank {}: {}", p.engine->job().self.value, line);
     p.engine->abort(mpi::exit_code(code), line);
@@ -92,9 +97,20 @@ int call_errhandler(mpi::Process& p, const char* function, Blamed blamed, int co
 
 void called_outside(mpi::Process& p, const char* function) {
   const char* when = p.phase == mpi::Process::Phase::before_init ? "before MPI_Init" : "after MPI_Finalize";
-  std::fflush(nullptr);
+  os::flush_streams();
   std::fprintf(stderr, "holdfast: %s was called %s\n", function, when);
   std::_Exit(1);
+}
+
+std::string second_mpi_text() {
+  static const std::string other = [] {
+    Dl_info own{};
+    char path[PATH_MAX] = "";
+    if (::dladdr(reinterpret_cast<const void*>(&second_mpi_text), &own) == 0 || !::realpath(own.dli_fname, path)) return std::string();
+    return os::find_loaded_mpi(os::read_maps(::getpid()), path).other;
+  }();
+  if (other.empty()) return {};
+  return fmt::format("; this process has loaded a second MPI, {}: build all of the program with Holdfast's mpicc", other);
 }
 
 std::string unsupported_text(const char* function) {

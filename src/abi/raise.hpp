@@ -29,4 +29,7 @@ int call_errhandler(mpi::Process& p, const char* function, Blamed blamed, int co
 // The explanation of MPI_ERR_UNSUPPORTED_OPERATION.
 std::string unsupported_text(const char* function);
 
+// Names another MPI library that this process has loaded, whose handles are none of ours; empty: there is none.
+std::string second_mpi_text();
+
 }  // namespace hf::abi

@@ -53,7 +53,8 @@ BufferSlot* BufferSpace::take(std::size_t bytes) {
 }
 
 BufferSlot* BufferSpace::take_own(std::size_t span) {
-  void* memory = std::malloc(span);
+  // Not the program's heap: in a replay, where sends are over at once, the buffer is not full at the same times.
+  void* memory = ::operator new(span, std::nothrow);
   return memory ? link(&own_, memory, span) : nullptr;
 }
 
@@ -68,7 +69,7 @@ void BufferSpace::sweep() {
       *where = slot->next;
       release(slot->comm);
       slot->~BufferSlot();
-      if (list == &own_) std::free(slot);
+      if (list == &own_) ::operator delete(slot);
     }
   }
 }

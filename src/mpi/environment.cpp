@@ -13,6 +13,7 @@
 #include "mpi/context_name.hpp"
 #include "mpi/p2p_request.hpp"
 #include "mpi/process.hpp"
+#include "os/standard_streams.hpp"
 
 namespace hf::mpi {
 namespace {
@@ -110,7 +111,7 @@ int finalized(Process& p, int& flag) {
 
 // What the program has printed is written out first: the engine ends the process at once.
 int abort(Process& p, Comm& comm, int errorcode) {
-  std::fflush(nullptr);
+  os::flush_streams();
   p.engine->abort(exit_code(errorcode), fmt::format("rank {} called MPI_Abort({}, {})", p.engine->job().self.value,
                                                     comm.name.empty() ? "a communicator" : comm.name, errorcode));
 }

@@ -62,7 +62,7 @@ int abi_set_fortran_info(typename Abi::Info info) {
 
 template <class Abi>
 int abort(typename Abi::Comm comm, int errorcode) {
-  Call<Abi> call("MPI_Abort");
+  Call<Abi> call("MPI_Abort", anywhere);
   mpi::Comm* comm_ = call.comm(comm, "comm");
   if (call.bad()) [[unlikely]] return call.refuse();
   return call.result(mpi::abort(call.p, *comm_, errorcode));
