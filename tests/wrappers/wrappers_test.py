@@ -35,7 +35,7 @@ class Wrappers(unittest.TestCase):
         self.directory.cleanup()
 
     def test_compile_link_run(self):
-        for wrapper, language in (("mpicc", "c"), ("mpicxx", "c++"), ("mpic++", "c++")):
+        for wrapper, language in (("mpicc", "c"), ("mpicxx", "c++"), ("mpic++", "c++"), ("mpiCC", "c++")):
             program = self.work / wrapper
             run(self.bin / wrapper, "-x", language, PROGRAM, "-o", program)
             self.assertEqual(run(program), "size 1")
@@ -55,6 +55,9 @@ class Wrappers(unittest.TestCase):
         link.symlink_to(self.bin / "mpicc")
         run(link, PROGRAM, "-o", self.work / "program")
         self.assertEqual(run(self.work / "program"), "size 1")
+        other = self.work / "holdfast-cc"
+        other.symlink_to(self.bin / "mpicc")
+        self.assertEqual(run(other, "-show", "x.c"), run(self.bin / "mpicc", "-show", "x.c"))
 
     def test_show(self):
         shown = run(self.bin / "mpicc", "-show", "x.c", "-o", "a b")
@@ -84,6 +87,19 @@ class Wrappers(unittest.TestCase):
         self.assertIn(".", run(self.bin / "mpicc", "-dumpfullversion"))
         run(self.bin / "mpicc", "-v")
 
+    def test_objects_are_joined_without_the_library(self):
+        run(self.bin / "mpicc", "-c", PROGRAM, "-o", self.work / "a.o")
+        run(self.bin / "mpicc", "-r", self.work / "a.o", "-o", self.work / "b.o")
+        run(self.bin / "mpicc", self.work / "b.o", "-o", self.work / "program")
+        self.assertEqual(run(self.work / "program"), "size 1")
+
+    def test_what_there_is_not(self):
+        run(self.bin / "mpicc", "-static", "-c", PROGRAM, "-o", self.work / "a.o")
+        for command, words in (((self.bin / "mpicc", "-static", PROGRAM), "shared only"), ((self.bin / "mpifort", "x.f90"), "no Fortran bindings")):
+            done = subprocess.run(command, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
+            self.assertIn(words, done.stderr)
+
     def test_compiler_error_is_passed_on(self):
         (self.work / "bad.c").write_text("int main(void) { return x; }\n")
         run(self.bin / "mpicc", self.work / "bad.c", "-o", self.work / "bad", code=1)
@@ -93,6 +109,15 @@ class Wrappers(unittest.TestCase):
             flags = run("pkg-config", "--cflags", "--libs", name, env={"PKG_CONFIG_PATH": str(self.tree / "lib/pkgconfig")})
             run("gcc", PROGRAM, "-o", self.work / name, *flags.split())
             self.assertEqual(run(self.work / name), "size 1")
+
+    def test_the_launcher_lets_a_program_find_this_library(self):
+        elsewhere = self.work / "lib"
+        elsewhere.mkdir()
+        run("gcc", "-shared", "-fPIC", "-x", "c", "/dev/null", "-Wl,-soname,libmpi_abi.so.1", "-o", elsewhere / "libmpi_abi.so.1")
+        run(self.bin / "mpicc", "-c", PROGRAM, "-o", self.work / "a.o")
+        run("gcc", self.work / "a.o", f"-L{self.tree / 'lib'}", f"-Wl,-rpath,{elsewhere}", "-lmpi_abi", "-o", self.work / "program")
+        for set_already in ({}, {"LD_LIBRARY_PATH": str(elsewhere)}, {"LD_LIBRARY_PATH": ""}):
+            self.assertEqual(run(self.bin / "holdfast", "run", "-n", 1, self.work / "program", env=set_already), "size 1")
 
     def test_find_mpi(self):
         path = f"{self.bin}:{os.environ['PATH']}"
