@@ -179,8 +179,22 @@ void Agent::on_start(Bytes payload) {
   for (auto& rank : ranks_) {
     if (keeper_) keeper_->add_rank(Rank{rank->rank}, Term{0}, {});
   }
+  choose_log_memory();
   divide_cores();
   start_all();
+}
+
+// An eighth of what this machine, or the control groups that the job is in, have, for the logs of all ranks here; where there are none yet, of as many
+// as may come from the largest machine.
+void Agent::choose_log_memory() {
+  if (job_.log_memory_bytes != log_memory_of_machine) return;
+  std::vector<std::uint64_t> ranks_on(machines_.size());
+  for (const wire::RankEntry& entry : hosting_) ++ranks_on[machines_[static_cast<std::size_t>(entry.agent)]];
+  const std::uint64_t here = ranks_on[machines_[static_cast<std::size_t>(ticket_.node)]];
+  const std::uint64_t ranks = here > 0 ? here : std::ranges::max(ranks_on);
+  job_.log_memory_bytes = std::max(log_memory_least, memory_of_machine() / 8 / ranks);
+  job_.log_ready_bytes = std::min(job_.log_ready_bytes, job_.log_memory_bytes / 2);
+  segments_->set_limits(job_.log_memory_bytes, job_.log_ready_bytes * here);
 }
 
 // A rank of this node has to reach one of another: its address comes with the head's answer, and each later one too.

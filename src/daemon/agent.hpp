@@ -40,6 +40,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void on_job(Bytes payload);
   Result<> prepare();
   void choose_ways(Ready& ready);
+  void choose_log_memory();
   Result<> serve_logs();
   Result<> open_event_directory();
   void on_start(Bytes payload);
@@ -77,6 +78,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void on_start_told(LocalRank& rank);
   void on_not_started(LocalRank& rank, const os::StartError& error);
   void preload_recorder(const LocalRank& rank, os::Command& command);
+  void name_second_mpi(const LocalRank& rank);
   void on_children();
   void on_leader_death(LocalRank& rank, int status);
   void on_mpi_process_death(LocalRank& rank);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "daemon/agent.hpp"
+#include "daemon/mpi_library.hpp"
 #include "os/process.hpp"
 
 namespace hf::daemon {
@@ -81,6 +82,17 @@ void Agent::on_joined(int number, pid_t process) {
     }
   }
   event(EventKind::joined, rank);
+  name_second_mpi(rank);
+}
+
+// What was built for another MPI, and is loaded beside ours, finds our functions and gives them handles of the other. Once for each program.
+void Agent::name_second_mpi(const LocalRank& rank) {
+  const bool is_first = rank.rank == 0 || job_.program_of(rank.rank - 1) != job_.program_of(rank.rank);
+  if (!is_first || rank.incarnation != 0) return;
+  const std::string other = second_mpi_of(rank.mpi_process);
+  if (other.empty()) return;
+  event(EventKind::note, rank, {}, bytes_of(fmt::format("the program has loaded a second MPI, {}: what was built for it fails here; "
+                                                        "build all of the program with Holdfast's mpicc", other)));
 }
 
 wire::Welcome Agent::welcome(int number) {

@@ -8,7 +8,7 @@
 
 #include "daemon/agent.hpp"
 #include "daemon/core_map.hpp"
-#include "daemon/foreign_mpi.hpp"
+#include "daemon/mpi_library.hpp"
 #include "daemon/recorder_preload.hpp"
 #include "daemon/unprotected.hpp"
 #include "os/addresses.hpp"
@@ -123,6 +123,7 @@ std::expected<os::StartingProcess, os::StartError> Agent::execute(LocalRank& ran
   set("OMPI_COMM_WORLD_LOCAL_SIZE", local_size);
   set("MPI_LOCALRANKID", local_rank);
   set("MPI_LOCALNRANKS", local_size);
+  let_find_own_library(command.environment);
   if (job_.records_libc) preload_recorder(rank, command);
   command.working_directory = program.working_directory;
   command.randomize_addresses = false;

@@ -11,6 +11,8 @@
 
 namespace hf::daemon {
 
+inline constexpr int job_ranks_max = 4096;
+
 struct Program {
   int count = 1;
   std::string path;                      // found; absolute or relative to the working directory
@@ -24,6 +26,8 @@ enum class LargeMessages : std::uint32_t { measured = 0, direct, copied };
 
 enum class BindTo : std::uint32_t { none = 0, core, socket };
 
+inline constexpr std::uint64_t log_memory_of_machine = UINT64_MAX;  // a share of what the machine has (Agent::choose_log_memory)
+inline constexpr std::uint64_t log_memory_least = 32 << 20;         // of that
 inline constexpr std::uint64_t log_disk_unlimited = UINT64_MAX / 2;             // as much as is free
 inline constexpr std::uint64_t log_disk_reserve_bytes = 512u << 20;              // stays free on the file system
 
@@ -56,7 +60,7 @@ struct Job {
   bool records_libc = true;            // ranks have the recorder preloaded, if the protocol logs
   bool orders_threads = false;         // of all programs, not only of those that asked for MPI_THREAD_SERIALIZED
   int restarts_max = 20;               // per rank
-  std::uint64_t log_memory_bytes = 0;  // per rank
+  std::uint64_t log_memory_bytes = 0;  // per rank, or log_memory_of_machine
   std::uint64_t log_disk_bytes = 0;    // per rank, beyond memory
   std::uint64_t event_memory_bytes = 1ull << 30;  // that an agent holds of other agents' events
   int event_copies = 1;                           // holders that must have an event before it is stable

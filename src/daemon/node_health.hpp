@@ -36,6 +36,9 @@ struct NodeState {
 // By trying. Some milliseconds.
 NodeState look_at_node(const NodeNeeds& needs);
 
+// What the machine has in all, or the control groups that this process is in, if that is less.
+std::uint64_t memory_of_machine();
+
 // For the user, with what to do; empty: it is fit. Pure.
 std::string why_unfit(const NodeNeeds& needs, const NodeState& state);
 

@@ -37,27 +37,42 @@ std::uint64_t number_in(const std::string& path, const std::string& name) {
   return UINT64_MAX;
 }
 
-// What the control groups that this process is in leave of memory, by version 2. Page cache that is not in use gives way.
-std::uint64_t left_by_groups() {
-  std::uint64_t left = UINT64_MAX;
+// The same of control groups of version 2 and of version 1.
+struct GroupFiles {
+  const char *root, *most, *used, *cache;
+};
+constexpr GroupFiles version_2{"/sys/fs/cgroup", "/memory.max", "/memory.current", "inactive_file"};
+constexpr GroupFiles version_1{"/sys/fs/cgroup/memory", "/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file"};
+
+// What the control groups that this process is in have of memory at most, and what they leave. Page cache that is not in use gives way.
+struct GroupMemory {
+  std::uint64_t most = UINT64_MAX, left = UINT64_MAX;
+};
+
+GroupMemory memory_of_groups() {
+  GroupMemory out;
   std::ifstream in("/proc/self/cgroup");
   for (std::string line; std::getline(in, line);) {
-    if (!line.starts_with("0::")) continue;
-    const std::filesystem::path root = "/sys/fs/cgroup";
-    for (std::filesystem::path group = line.substr(3);; group = group.parent_path()) {
-      const std::string here = (root / group.relative_path()).string();
-      const std::uint64_t most = number_in(here + "/memory.max", "");
-      const std::uint64_t used = number_in(here + "/memory.current", ""), cache = number_in(here + "/memory.stat", "inactive_file");
-      if (most != UINT64_MAX && used != UINT64_MAX) left = std::min(left, less(most, cache == UINT64_MAX ? used : less(used, cache)));
+    const std::string_view groups = line;  // 7:memory:/user, or 0::/user of version 2
+    const std::string of = fmt::format(",{},", groups.substr(0, groups.rfind(':')).substr(std::min(groups.find(':'), groups.size() - 1) + 1));
+    const bool first = of.find(",memory,") != std::string::npos;
+    if (!first && !groups.starts_with("0::")) continue;
+    const GroupFiles& files = first ? version_1 : version_2;
+    for (std::filesystem::path group = groups.substr(groups.rfind(':') + 1);; group = group.parent_path()) {
+      const std::string here = (files.root / group.relative_path()).string();
+      const std::uint64_t most = number_in(here + files.most, ""), used = number_in(here + files.used, "");
+      const std::uint64_t cache = number_in(here + "/memory.stat", files.cache);
+      out.most = std::min(out.most, most);
+      if (most != UINT64_MAX && used != UINT64_MAX) out.left = std::min(out.left, less(most, cache == UINT64_MAX ? used : less(used, cache)));
       if (!group.has_relative_path()) break;
     }
   }
-  return left;
+  return out;
 }
 
 std::uint64_t memory_left() {
   const std::uint64_t kibibytes = number_in("/proc/meminfo", "MemAvailable:");
-  return std::min(kibibytes == UINT64_MAX ? UINT64_MAX : kibibytes << 10, left_by_groups());
+  return std::min(kibibytes == UINT64_MAX ? UINT64_MAX : kibibytes << 10, memory_of_groups().left);
 }
 
 std::uint64_t mapped_bytes() {
@@ -101,6 +116,8 @@ std::int64_t clock_step() {
 }
 
 }  // namespace
+
+std::uint64_t memory_of_machine() { return std::min(os::physical_memory_bytes(), memory_of_groups().most); }
 
 NodeState look_at_node(const NodeNeeds& needs) {
   NodeState out;

@@ -13,6 +13,7 @@
 #include "daemon/clients/kept_output.hpp"
 #include "daemon/collective_rules.hpp"
 #include "daemon/placement_options.hpp"
+#include "daemon/recorder_preload.hpp"
 #include "daemon/tree_options.hpp"
 #include "os/memory_file.hpp"
 #include "os/process.hpp"
@@ -70,7 +71,7 @@ void repeatable(CLI::Option* option, int values = 1) {
 }
 
 void declare_section(CLI::App& app, Section& section) {
-  app.add_option("-n,--np,-c", section.count, "number of ranks of this program");
+  app.add_option("-n,--np,-c", section.count, "number of ranks of this program (without it: as many as the hosts that are named have slots, else 1)");
   app.add_option("--wdir,--wd", section.directory, "working directory");
   repeatable(app.add_option("-x", section.exported, "VAR or VAR=VALUE: environment variable for the ranks"));
   repeatable(app.add_option("--env", section.set_here, "-env VAR VALUE: for this program"), 2);
@@ -224,8 +225,10 @@ Words make_environment(const Words& inherited, const Section& section, const Who
   Words out = inherited;
   std::erase_if(out, [](const std::string& entry) {
     return entry.starts_with("HOLDFAST_AGENT=") || entry.starts_with("HOLDFAST_RANK=") ||
-           entry.starts_with("OMPI_COMM_WORLD_") || entry.starts_with("PMI_") || is_of_one_task(entry);
+           entry.starts_with("OMPI_COMM_WORLD_") || entry.starts_with("PMI_") || entry.starts_with("MPI_LOCALRANKID=") ||
+           entry.starts_with("MPI_LOCALNRANKS=") || is_of_one_task(entry);
   });
+  do_not_preload(out);  // what the rank preloads that has typed this command
   for (std::size_t i = 0; i + 1 < whole.set_everywhere.size(); i += 2)
     set(out, whole.set_everywhere[i], whole.set_everywhere[i + 1]);
   for (std::size_t i = 0; i + 1 < section.set_here.size(); i += 2)
@@ -246,7 +249,7 @@ std::expected<Program, UsageError> make_program(const Section& section, const Wh
   Program out;
   out.count = section.count.value_or(1);
   if (out.count < 1) return usage(fmt::format("-n {}: a job needs at least one rank", out.count));
-  if (out.count > 4096) return usage(fmt::format("-n {}: more than 4096 ranks are not supported", out.count));
+  if (out.count > job_ranks_max) return usage(fmt::format("-n {}: more than {} ranks are not supported", out.count, job_ranks_max));
   out.arguments = words;
   out.environment = make_environment(environment, section, whole);
   out.working_directory = section.directory.empty()     ? directory
@@ -395,8 +398,7 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
   if (job.orders_threads && !job.records_libc) return usage("--order-threads always needs what --record-libc no leaves out: say one of them");
   job.restarts_max = whole.restarts.value_or(restarts_by_default);
   if (job.restarts_max < 0 || job.restarts_max > restarts_most) return usage(fmt::format("--restarts {}: 0 to {}", job.restarts_max, restarts_most));
-  auto ranks = static_cast<std::uint64_t>(job.rank_count());
-  job.log_memory_bytes = std::max<std::uint64_t>(32u << 20, os::physical_memory_bytes() / 8 / ranks);
+  job.log_memory_bytes = log_memory_of_machine;
   job.log_disk_bytes = log_disk_unlimited;
   std::string temporary = lookup(environment, "TMPDIR");
   job.log_directory = !whole.log_directory.empty() ? whole.log_directory : temporary.empty() ? "/var/tmp" : temporary;
@@ -493,6 +495,7 @@ std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words&
     if (!made) return std::unexpected(made.error());
     out.job.programs.push_back(std::move(*made));
   }
+  if (sections.size() == 1 && !sections[0].first.count) out.job.programs[0].count = 0;
   if (whole.spares < 0 || whole.spares > spares_max) return usage(fmt::format("--spares {}: 0 to {}", whole.spares, spares_max));
   if (whole.event_loggers < 0 || whole.event_loggers > event_loggers_max) {
     return usage(fmt::format("--event-loggers {}: 0 to {}", whole.event_loggers, event_loggers_max));

@@ -85,6 +85,16 @@ std::string too_few(std::size_t hosts, WithoutRanks without) {
 
 }  // namespace
 
+int ranks_that_fill(const std::vector<Host>& hosts, MapBy map_by, WithoutRanks without) {
+  std::int64_t total = 0;
+  for (std::ptrdiff_t i = 0; i < std::ssize(hosts) - without.count(); ++i) {
+    const int slots = hosts[static_cast<std::size_t>(i)].slots;
+    if (slots == slots_unlimited) return 1;
+    total += map_by.kind == MapBy::Kind::per_node ? map_by.count : std::max(1, slots);
+  }
+  return static_cast<int>(std::clamp<std::int64_t>(total, 1, INT32_MAX));
+}
+
 Result<Placement> place(std::vector<Host> hosts, int rank_count, MapBy map_by, bool oversubscribe, WithoutRanks without) {
   if (std::ssize(hosts) <= without.count()) return fail(too_few(hosts.size(), without));
   const std::vector<Host> all = hosts;

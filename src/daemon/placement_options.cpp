@@ -128,6 +128,12 @@ Result<> apply(const PlacementOptions& options, const Words& environment, const 
   const bool one_machine = !named && *kind == Kind::local && !options.nodes;
   Result<MapBy> map_by = map_by_of(options, one_machine, oversubscribe, ignored);
   if (!map_by) return std::unexpected(map_by.error());
+  for (Program& program : out.job.programs) {
+    if (program.count == 0) program.count = ranks_that_fill(*hosts, *map_by, without);
+  }
+  std::int64_t ranks = 0;
+  for (const Program& program : out.job.programs) ranks += program.count;
+  if (ranks > job_ranks_max) return fail(fmt::format("{} ranks: more than {} are not supported (-n)", ranks, job_ranks_max));
   Result<Placement> placed = place(std::move(*hosts), out.job.rank_count(), *map_by, oversubscribe, without);
   if (!placed) return std::unexpected(placed.error());
   take(*placed, out);

@@ -27,7 +27,7 @@ void declare(CLI::App& app, PlacementOptions& options);
 
 // Fills in the job's map, and how and where agents are started: one for each node, and more behind them
 // `without` ranks.
-// `out.job.programs` is known. Options that mean nothing here are added to `ignored`.
+// `out.job.programs` is known; a count of 0 there is what fills the hosts that are named. Options that mean nothing here are added to `ignored`.
 Result<> apply(const PlacementOptions& options, const std::vector<std::string>& environment, const std::string& directory,
                WithoutRanks without, RunOptions& out, std::vector<std::string>& ignored);
 

@@ -113,4 +113,20 @@ void preload(const std::string& library, std::vector<std::string>& environment) 
   }
 }
 
+void do_not_preload(std::vector<std::string>& environment) {
+  constexpr std::string_view name = "LD_PRELOAD=";
+  for (std::string& entry : environment) {
+    if (!entry.starts_with(name)) continue;
+    std::string left;
+    for (std::string_view words = std::string_view(entry).substr(name.size()); !words.empty();) {
+      const std::string_view word = words.substr(0, words.find_first_of(" :"));
+      words.remove_prefix(std::min(word.size() + 1, words.size()));
+      const bool is_recorder = word.substr(word.rfind('/') + 1) == wire::recorder_file;
+      if (!is_recorder && !word.empty()) left += fmt::format("{}{}", left.empty() ? "" : ":", word);
+    }
+    entry = left.empty() ? std::string() : fmt::format("{}{}", name, left);
+  }
+  std::erase(environment, std::string());
+}
+
 }  // namespace hf::daemon

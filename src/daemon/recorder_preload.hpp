@@ -17,4 +17,7 @@ std::string why_not_preloaded(Bytes program);
 // Puts the library before what is preloaded already.
 void preload(const std::string& library, std::vector<std::string>& environment);
 
+// Takes the recorder, of whatever installation, out of what is preloaded.
+void do_not_preload(std::vector<std::string>& environment);
+
 }  // namespace hf::daemon

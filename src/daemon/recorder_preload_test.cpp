@@ -42,5 +42,14 @@ TEST(RecorderPreload, WhatIsPreloadedAlreadyStays) {
   EXPECT_EQ(environment, (std::vector<std::string>{"LD_PRELOAD=/r.so:/other.so", "LD_BIND_NOW=", "A=1"}));
 }
 
+TEST(RecorderPreload, ARankThatStartsAJobDoesNotPreloadForIt) {
+  std::vector<std::string> environment{"LD_PRELOAD=/a/libholdfast_recorder.so", "A=1"};
+  do_not_preload(environment);
+  EXPECT_EQ(environment, (std::vector<std::string>{"A=1"}));
+  environment = {"LD_PRELOAD=/x.so /a/libholdfast_recorder.so:/y.so", "B=libholdfast_recorder.so"};
+  do_not_preload(environment);
+  EXPECT_EQ(environment, (std::vector<std::string>{"LD_PRELOAD=/x.so:/y.so", "B=libholdfast_recorder.so"}));
+}
+
 }  // namespace
 }  // namespace hf::daemon

@@ -20,6 +20,7 @@ class SegmentPool {
   SegmentPool(std::uint64_t segment_bytes, std::uint64_t ready_bytes)
       : segment_bytes_(segment_bytes), ready_max_(ready_bytes / segment_bytes) {}
   ~SegmentPool();
+  void set_ready(std::uint64_t ready_bytes) { ready_max_ = ready_bytes / segment_bytes_; }  // before start
   // Begins to fill; again: no effect. `cores_are_taken`: each by a rank, so that the helper works a two-hundredth of the time.
   void start(bool cores_are_taken);
   // A ready segment, else a fresh one. Never waits for the helper.

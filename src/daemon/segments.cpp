@@ -24,6 +24,12 @@ SegmentStore::SegmentStore(int rank_count, SegmentLimits limits)
       pool_(limits_.segment_bytes, limits_.ready_bytes),
       ranks_(static_cast<std::size_t>(rank_count)) {}
 
+void SegmentStore::set_limits(std::uint64_t memory_bytes_max, std::uint64_t ready_bytes) {
+  limits_.memory_bytes_max = memory_bytes_max;
+  limits_.ready_bytes = ready_bytes;
+  pool_.set_ready(ready_bytes);
+}
+
 Result<> SegmentStore::create_incarnation(int rank) {
   auto incarnation = std::make_unique<Incarnation>();
   Result<os::UniqueFd> file = os::make_memory_file("holdfast-control", segment::control_bytes(rank_count_));

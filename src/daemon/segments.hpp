@@ -81,6 +81,8 @@ class SegmentStore {
   // What the rank's logs take, of all its incarnations.
   std::uint64_t memory_bytes(int rank) const { return ranks_[static_cast<std::size_t>(rank)].memory_bytes; }
   std::uint64_t disk_bytes(int rank) const { return ranks_[static_cast<std::size_t>(rank)].disk_bytes; }
+  // Before a rank has logged.
+  void set_limits(std::uint64_t memory_bytes_max, std::uint64_t ready_bytes);
   const SegmentLimits& limits() const { return limits_; }
   void prepare(bool cores_are_taken) { pool_.start(cores_are_taken); }  // log segments will be asked for
 
