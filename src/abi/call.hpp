@@ -249,7 +249,7 @@ template <class Abi>
 int unsupported_in_files(const char* function) {
   Call<Abi> call(function);
   call.blame_files();
-  if (call.p.file_errhandler->kind == mpi::Errhandler::Kind::errors_return) note_unsupported(call.p, function);
+  if (call.p.file_errhandler->kind == mpi::Errhandler::Kind::errors_return) note_unsupported(call.p, function, ": it has returned an error, and nothing was read or written");
   call.fail(mpi::err_unsupported_operation, unsupported_text(function));
   return call.refuse();
 }
@@ -257,7 +257,7 @@ int unsupported_in_files(const char* function) {
 template <class Abi>
 int unsupported_in_tools(const char* function) {
   Call<Abi> call(function, anytime);
-  note_unsupported(call.p, function);
+  note_unsupported(call.p, function, "");
   return mpi::t_err_not_supported;
 }
 

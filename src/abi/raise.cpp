@@ -117,10 +117,10 @@ std::string unsupported_text(const char* function) {
   return fmt::format("{} is not supported by this version of Holdfast", function);
 }
 
-void note_unsupported(mpi::Process& p, const char* function) {
+void note_unsupported(mpi::Process& p, const char* function, const char* consequence) {
   static std::set<std::string_view> noted;
   if (!noted.insert(function).second) return;
-  const std::string text = unsupported_text(function);
+  const std::string text = unsupported_text(function) + consequence;
   if (p.engine && p.phase == mpi::Process::Phase::initialized) {
     p.engine->note(text);
   } else {

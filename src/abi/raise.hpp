@@ -23,8 +23,8 @@ int call_errhandler(mpi::Process& p, const char* function, Blamed blamed, int co
 // The function was called before MPI_Init or after MPI_Finalize and may not be: one line, and the process ends.
 [[noreturn, gnu::cold]] void called_outside(mpi::Process& p, const char* function);
 
-// Tells the user, once per function, what it cannot do, where no error handler does so.
-[[gnu::cold]] void note_unsupported(mpi::Process& p, const char* function);
+// Tells the user, once per function, what it cannot do, and what comes of that, where no error handler does so.
+[[gnu::cold]] void note_unsupported(mpi::Process& p, const char* function, const char* consequence);
 
 // The explanation of MPI_ERR_UNSUPPORTED_OPERATION.
 std::string unsupported_text(const char* function);

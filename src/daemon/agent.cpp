@@ -46,9 +46,9 @@ int Agent::run(bool head_has_stdin) {
   // Processes that a rank leaves behind become ours, so that they can be ended and reaped.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::signal(SIGPIPE, SIG_IGN);
-  os::raise_open_file_limit(open_files_);
-  // Ctrl-C is the head's business; an agent ends when the head says so or is gone.
-  Result<os::UniqueFd> signals = os::catch_signals({SIGCHLD, SIGINT, SIGHUP});
+  os::raise_open_file_limit();
+  // Ctrl-C is the head's business; an agent ends when the head says so or is gone. Slurm sends the user's signals to its tasks, the agents.
+  Result<os::UniqueFd> signals = os::catch_signals({SIGCHLD, SIGINT, SIGHUP, SIGUSR1, SIGUSR2});
   if (!signals) {
     fmt::print(stderr, "holdfast: agent: {}\n", signals.error().text);
     return 1;
@@ -56,7 +56,9 @@ int Agent::run(bool head_has_stdin) {
   signals_ = std::move(*signals);
   loop_.add(signals_.get(), EPOLLIN, [this](std::uint32_t) {
     signalfd_siginfo info;
-    while (::read(signals_.get(), &info, sizeof info) == sizeof info) continue;
+    while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
+      if (info.ssi_signo == SIGUSR1 || info.ssi_signo == SIGUSR2) pass_signal(static_cast<int>(info.ssi_signo));
+    }
     on_children();
   });
   if (Result<> connected = head_.connect(); !connected) {
@@ -129,6 +131,9 @@ void Agent::on_message(ControlKind kind, Bytes payload) {
       return on_output_taken(payload);
     case ControlKind::kill_rank:
       if (RankOnly target; read_struct(payload, target)) on_injected_kill(target.rank);
+      return;
+    case ControlKind::pass_signal:
+      if (PassSignal passed; read_struct(payload, passed)) pass_signal(passed.signal);
       return;
     case ControlKind::mpi_job:
       job_is_mpi_ = true;

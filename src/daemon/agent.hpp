@@ -90,6 +90,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void drop_output(LocalRank& rank);
   void over(LocalRank& rank);
   void on_injected_kill(int rank);
+  void pass_signal(int signal);
   void check_libraries(LocalRank& rank);
   void on_output(LocalRank& rank, OutputStream stream, Bytes bytes);
   void pass_output(LocalRank& rank, OutputStream stream, Bytes bytes);
@@ -202,6 +203,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   std::unique_ptr<EventKeeper> keeper_;  // null: determinants are kept on their own node alone
   std::deque<Adoption> adoptions_;  // the first is under way
   std::string adopt_failure_;       // why one could not be done, which ends the job
+  std::string disk_failure_;        // why determinants cannot be kept, which does too
   // Protocol optimist: as the board says.
   core::vprotocol::CutTable cuts_;
   core::vprotocol::StableVector stable_;
@@ -227,7 +229,6 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   std::vector<ToldEvent> told_;  // of the ranks here, for a later head: a few an incarnation
   std::uint64_t output_unconfirmed_ = 0;
   bool output_paused_ = false;
-  rlimit open_files_{};
 };
 
 // `holdfast agent`: reads its ticket from stdin. --under-slurm: a step that Slurm may have bound to one core, and signals.

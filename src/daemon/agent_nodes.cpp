@@ -98,6 +98,8 @@ void Agent::on_adopt(Bytes payload) {
     return send_head(ControlKind::adopt_unfit, Adopted{adoption.head.group}, bytes_of(why));
   }
   job_is_mpi_ |= adoption.head.job_is_mpi != 0;
+  // Its input comes behind this, all of it, also when a head before had begun with that.
+  if (std::ranges::any_of(adoption.ranks, [](const AdoptedRank& rank) { return rank.rank == 0; })) input_ = InputKeeper();
   adoptions_.push_back(std::move(adoption));
   if (adoptions_.size() == 1) next_adoption();
 }
@@ -224,9 +226,9 @@ std::vector<segment::CarriedEvents::Piece> Agent::fence(Rank rank, Term below, T
 void Agent::on_disk_failed(const std::string& why) {
   if (ending_ || gone_) return;
   for (auto& rank : ranks_) pass_stable_output(*rank);
-  send_head_bytes(ControlKind::disk_failed,
-                  bytes_of(fmt::format("determinants cannot be kept in {}: {}: make room there, or give another directory (--event-dir)",
-                                       job_.event_directory, why)));
+  disk_failure_ = fmt::format("determinants cannot be kept in {}: {}: make room there, or give another directory (--event-dir)",
+                              job_.event_directory, why);
+  send_head_bytes(ControlKind::disk_failed, bytes_of(disk_failure_));
 }
 
 // The head has declared this agent lost, and its ranks run elsewhere: what is left here must not go on.

@@ -91,7 +91,7 @@ void Agent::on_roll_back(Bytes payload) {
 
 // All its processes have ended, and the head has answered.
 void Agent::roll_back_if_ended(LocalRank& rank) {
-  if (rank.state == State::ending) rank.state = State::orphaned;
+  if (rank.state == State::ending && rank.all_dead()) rank.state = State::orphaned;
   if (rank.state != State::orphaned || !rank.roll_back) return;
   const RollBack to = *std::exchange(rank.roll_back, std::nullopt);
   if (Result<> done = roll_back(rank, to); !done) {

@@ -128,7 +128,6 @@ std::expected<os::StartingProcess, os::StartError> Agent::execute(LocalRank& ran
   command.working_directory = program.working_directory;
   command.randomize_addresses = false;
   command.parent_death_signal = SIGKILL;
-  command.open_files = open_files_;
   command.processors = rank.processors;
 
   auto pipe_failed = [](const Error& error) { return std::unexpected(os::StartError{EMFILE, error.text}); };
@@ -217,7 +216,8 @@ void Agent::on_leader_death(LocalRank& rank, int status) {
 
 void Agent::on_mpi_process_death(LocalRank& rank) {
   bootstrap_.drain();
-  rank.mpi_status = os::exit_status_of(rank.mpi_pidfd.get(), rank.mpi_process).value_or(SIGKILL);
+  // Before Linux 6.15 the status is gone once the wrapper has asked for it: after MPI_Finalize the wrapper's own then says how it ended.
+  rank.mpi_status = os::exit_status_of(rank.mpi_pidfd.get(), rank.mpi_process).value_or(rank.finalized ? 0 : SIGKILL);
   loop_.remove(rank.mpi_pidfd.get());
   rank.mpi_pidfd.reset();
   bool clean = WIFEXITED(*rank.mpi_status) && rank.finalized;
@@ -338,6 +338,16 @@ void Agent::on_injected_kill(int number) {
   }
   event(EventKind::injected, *rank, {SIGKILL});
   rank->kill_all(SIGKILL);
+}
+
+// It would end those that do not.
+void Agent::pass_signal(int signal) {
+  if (signal != SIGUSR1 && signal != SIGUSR2) return;
+  for (auto& rank : ranks_) {
+    if (rank->state != State::running || rank->starting) continue;
+    const pid_t process = rank->mpi_process != 0 ? rank->mpi_process : rank->leader;
+    if (os::catches(process, signal)) ::kill(process, signal);
+  }
 }
 
 void Agent::check_libraries(LocalRank& rank) {

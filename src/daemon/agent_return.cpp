@@ -34,6 +34,7 @@ void Agent::on_head_back() {
     if (rank->rolled_to && !rank->roll_back) tell_orphan(*rank);
   }
   if (!adopt_failure_.empty()) send_head_bytes(ControlKind::adopt_failed, bytes_of(adopt_failure_));
+  if (!disk_failure_.empty()) send_head_bytes(ControlKind::disk_failed, bytes_of(disk_failure_));
   if (over_) send_head_bytes(ControlKind::gone);
 }
 

@@ -45,7 +45,7 @@ class Follower {
     if (wishes_.input) input_.start();
     show_.more();
     if (!code_) loop_.run();
-    if (!ended_) tell_read();
+    if (!ended_) send_read();
     return *code_;
   }
 
@@ -111,7 +111,11 @@ class Follower {
     stop(wishes_.attached ? static_cast<int>(*code) : 0);
   }
 
+  // One is on its way at a time: a head that waits for room in rank 0's input answers late.
   void tell_read() {
+    if (std::ranges::all_of(asked_, &Asked::input)) send_read();
+  }
+  void send_read() {
     if (!wishes_.attached || told_ == show_.position()) return;
     told_ = show_.position();
     ask({{"request", "read"}, {"position", told_}}, 0);
@@ -138,7 +142,7 @@ class Follower {
     if (asked_.empty()) return;
     const Asked asked = asked_.front();
     asked_.pop_front();
-    if (!asked.input) return;
+    if (!asked.input) return tell_read();
     input_waits_ = false;
     if (auto error = text_member(answer, "error")) {
       if (asked.bytes > 0) say(*error);

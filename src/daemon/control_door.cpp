@@ -1,5 +1,8 @@
 #include "daemon/control_door.hpp"
 
+#include <algorithm>
+#include <cerrno>
+
 #include "os/clock.hpp"
 #include "rail/tcp/stream.hpp"
 
@@ -7,6 +10,8 @@ namespace hf::daemon {
 namespace {
 
 constexpr std::int64_t proof_timeout_ms = 5000;
+constexpr std::int64_t rest_ns = 50 * os::millisecond_ns;
+constexpr std::size_t guests_max = 2048;  // twice as many as there can be hosts
 
 // Whose proof it is, and for what.
 const char* role(bool visitor, Purpose purpose) {
@@ -24,7 +29,8 @@ Instant proof_deadline() { return os::later(os::now(), proof_timeout_ms * os::mi
 
 ControlDoor::~ControlDoor() {
   for (const GuestPtr& guest : guests_) loop_.cancel(guest->timer);
-  if (listener_.fd) loop_.remove(listener_.fd.get());
+  if (resting_ != 0) loop_.cancel(resting_);
+  else if (listener_.fd) loop_.remove(listener_.fd.get());
 }
 
 Result<> ControlDoor::open(std::uint32_t address) {
@@ -36,11 +42,29 @@ Result<> ControlDoor::open(std::uint32_t address) {
 
 void ControlDoor::open(os::TcpListener listener) {
   listener_ = std::move(listener);
+  listen();
+}
+
+void ControlDoor::listen() {
   loop_.add(listener_.fd.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
 }
 
+// No descriptor is left: whoever has waited longest to prove itself goes, and the door stays shut for a moment.
+void ControlDoor::rest() {
+  dismiss_oldest();
+  loop_.remove(listener_.fd.get());
+  resting_ = loop_.at(os::later(os::now(), rest_ns), [this] {
+    resting_ = 0;
+    listen();
+  });
+}
+
 void ControlDoor::accept() {
-  while (os::UniqueFd fd = os::accept_tcp(listener_.fd.get())) {
+  while (true) {
+    os::UniqueFd fd = os::accept_tcp(listener_.fd.get());
+    if (!fd && (errno == EMFILE || errno == ENFILE)) return rest();
+    if (!fd) return;
+    if (guests_.size() >= guests_max) dismiss_oldest();
     auto guest = std::make_shared<Guest>();
     std::weak_ptr<Guest> weak = guest;
     guest->channel = std::make_shared<ControlChannel>(
@@ -90,6 +114,11 @@ void ControlDoor::dismiss(const GuestPtr& guest, bool stranger) {
   loop_.cancel(guest->timer);
   if (stranger && !std::exchange(told_stranger_, true)) on_stranger_();
   forget(guest);
+}
+
+void ControlDoor::dismiss_oldest() {
+  const auto oldest = std::ranges::find(guests_, false, [](const GuestPtr& guest) { return guest->over; });
+  if (oldest != guests_.end()) dismiss(GuestPtr(*oldest), false);
 }
 
 // Not from inside one of the channel's own handlers.

@@ -42,7 +42,10 @@ class ControlDoor {
   using GuestPtr = std::shared_ptr<Guest>;
   void accept();
   void on_answer(const GuestPtr& guest, ControlKind kind, Bytes payload);
+  void listen();
+  void rest();
   void dismiss(const GuestPtr& guest, bool stranger);
+  void dismiss_oldest();
   void forget(const GuestPtr& guest);
 
   os::EventLoop& loop_;
@@ -50,6 +53,7 @@ class ControlDoor {
   std::function<void(const Visitor&, ChannelPtr)> on_guest_;
   std::function<void()> on_stranger_;
   os::TcpListener listener_;
+  os::EventLoop::TimerId resting_ = 0;
   std::list<GuestPtr> guests_;
   bool told_stranger_ = false;
 };

@@ -36,6 +36,7 @@ enum class ControlKind : std::uint32_t {
   input_end,
   output_taken,  // OutputTaken: so many bytes of output left the job
   kill_rank,     // RankOnly: fault injection
+  pass_signal,   // PassSignal: the user's, for the ranks that catch it
   mpi_job,       // some rank has called MPI_Init: a rank killed before its own call is started again
   end_job,       // EndJob
   leave,         // all agents have nothing left: they end
@@ -265,6 +266,9 @@ struct OutputAgain {
 };
 struct RankOnly {
   std::int32_t rank = 0;
+};
+struct PassSignal {
+  std::int32_t signal = 0;
 };
 struct EndJob {
   std::uint32_t grace_ms = 0;  // SIGTERM first; 0: SIGKILL at once

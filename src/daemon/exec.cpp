@@ -126,8 +126,9 @@ Result<Nodes> nodes_of(const std::vector<Task>& tasks) {
 // The agents are tasks of Slurm already: they are given their tickets. The head's own node has one that is the head's child.
 class PmiLauncher final : public Launcher {
  public:
-  PmiLauncher(os::EventLoop& loop, Pmi& pmi, std::vector<Task> leaders)
-      : local_(make_launcher(loop, {}, [](const std::string&, const std::string&) {})), pmi_(pmi), leaders_(std::move(leaders)) {}
+  // `told`: all tasks have been given what they wait for.
+  PmiLauncher(os::EventLoop& loop, Pmi& pmi, std::vector<Task> leaders, bool& told)
+      : local_(make_launcher(loop, {}, [](const std::string&, const std::string&) {})), pmi_(pmi), leaders_(std::move(leaders)), told_(told) {}
 
   Result<> start(int number, const std::string& host, const AgentTicket& ticket) override {
     if (number == 0) return local_->start(number, host, ticket);
@@ -139,6 +140,7 @@ class PmiLauncher final : public Launcher {
     return pmi_.put(ticket_name(leader.node), hex(sealed));
   }
   Result<> started_all() override {
+    told_ = true;
     if (Result<> done = pmi_.fence(); !done) return done;
     return pmi_.finalize();
   }
@@ -150,6 +152,7 @@ class PmiLauncher final : public Launcher {
   std::unique_ptr<Launcher> local_;
   Pmi& pmi_;
   std::vector<Task> leaders_;
+  bool& told_;
 };
 
 int complain(const Error& error, int code = 1) {
@@ -157,12 +160,17 @@ int complain(const Error& error, int code = 1) {
   return code;
 }
 
-// A job that cannot be: the others must not wait for tickets.
-int refuse(Pmi& pmi, const std::string& text, int code) {
-  fmt::print(stderr, "holdfast: {}\n", text);
+// The others must not wait for tickets that do not come.
+int let_go(Pmi& pmi, int code) {
   if (Result<> done = pmi.fence(); !done) return complain(done.error());
   if (Result<> done = pmi.finalize(); !done) return complain(done.error());
   return code;
+}
+
+// A job that cannot be.
+int refuse(Pmi& pmi, const std::string& text, int code) {
+  fmt::print(stderr, "holdfast: {}\n", text);
+  return let_go(pmi, code);
 }
 
 int be_head(Pmi& pmi, const Words& arguments) {
@@ -174,13 +182,15 @@ int be_head(Pmi& pmi, const Words& arguments) {
   if (!options->answer.empty()) return refuse(pmi, options->answer, 0);
   options->launch.kind = LaunchOptions::Kind::given;
   options->launch.one_machine = nodes->leaders.size() == 1;
+  bool told = false;
   options->launch.make = [&](os::EventLoop& loop) -> std::unique_ptr<Launcher> {
-    return std::make_unique<PmiLauncher>(loop, pmi, nodes->leaders);
+    return std::make_unique<PmiLauncher>(loop, pmi, nodes->leaders, told);
   };
   Result<HeadSeat> seat = make_head_seat(options->launch, options->hosts);
   if (!seat) return refuse(pmi, seat.error().text, 1);
   Head head(std::move(*options), std::move(*seat));
-  return head.run();
+  const int code = head.run();
+  return told ? code : let_go(pmi, code);
 }
 
 int be_agent(Pmi& pmi, int node, const KeyPair& keys) {
@@ -222,7 +232,7 @@ int be_task(Pmi& pmi, const Words& arguments, const KeyPair& keys) {
   if (!told) return complain(told.error());
   if (pmi.rank() == 0) return be_head(pmi, arguments);
   // Slurm sends its signals to all tasks: the head decides how the job ends.
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_IGN);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
   if (Result<> fence = pmi.fence(); !fence) return complain(fence.error());
   return leads ? be_agent(pmi, own->node, keys) : wait_for_leader(pmi, own->node);
 }

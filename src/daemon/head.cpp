@@ -29,8 +29,8 @@ std::string silence_text(std::uint32_t silent_ms, const core::membership::Member
 
 // nohup, `trap '' HUP` and a shell's background job in a script have these ignored, and mean it.
 std::vector<int> signals_to_catch() {
-  std::vector<int> out = {SIGCHLD, SIGTERM};
-  for (int signal : {SIGINT, SIGHUP}) {
+  std::vector<int> out = {SIGCHLD, SIGTERM, SIGUSR1, SIGUSR2};
+  for (int signal : {SIGINT, SIGHUP, SIGTSTP}) {
     struct sigaction now {};
     if (::sigaction(signal, nullptr, &now) != 0 || now.sa_handler != SIG_IGN) out.push_back(signal);
   }
@@ -133,6 +133,7 @@ int Head::run() {
   // Ranks of an agent that dies become ours, so that they can be ended.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::signal(SIGPIPE, SIG_IGN);
+  os::raise_open_file_limit();
   Result<os::UniqueFd> signals = os::catch_signals(signals_to_catch());
   if (!signals) {
     fmt::print(stderr, "holdfast: {}\n", signals.error().text);
@@ -177,9 +178,29 @@ void Head::on_signals() {
       child = true;
       continue;
     }
-    interrupt(signal, false);
+    if (signal == SIGUSR1 || signal == SIGUSR2) pass_signal(signal);
+    else if (signal == SIGTSTP) stop_here();
+    else interrupt(signal, false);
   }
   if (child) on_children();
+}
+
+// Ctrl-Z. The ranks have process groups of their own.
+void Head::stop_here() {
+  const std::int64_t lasts_s = options_.tree.membership.silent_parent_ns / os::second_ns;
+  const bool ends = job_.agent_count() > 1 && job_.protocol != wire::Protocol::none;  // as tree_settings has it
+  fmt::print(stderr, "holdfast: stopped: the ranks go on{}\n", ends ? fmt::format(" for {} s (--cut-off) and end then, unless fg or bg comes before", lasts_s) : "");
+  ::raise(SIGSTOP);
+}
+
+// Slurm has sent it to its tasks itself.
+void Head::pass_signal(int signal) {
+  if (options_.launch.kind == LaunchOptions::Kind::given || ending_) return;
+  if (job_.protocol != wire::Protocol::none && !std::exchange(signal_told_, true)) {
+    output_.say(fmt::format("{} goes to the ranks that catch it, and not again to one that is recovered: its replay differs if what it sends depends on it",
+                            os::signal_name(signal)));
+  }
+  agents_.send_all(ControlKind::pass_signal, PassSignal{signal});
 }
 
 // The second time at once, and whoever does not read our output is not waited for.
@@ -318,7 +339,7 @@ void Head::on_event(int node, Bytes payload) {
   }
   timeline_.on_event(event, payload);
   watching_.on_event(node, event, payload);
-  on_rank_event(event, payload);
+  on_rank_event(event, payload, resuming_ && !states_[static_cast<std::size_t>(node)].reported);
 }
 
 // False: news of an incarnation that has been followed by another.
@@ -328,11 +349,12 @@ bool Head::set_state(const Event& event, wire::RankState state) {
   return true;
 }
 
-void Head::on_rank_event(const Event& event, Bytes text) {
+// `retold`: the head that is gone has heard it.
+void Head::on_rank_event(const Event& event, Bytes text, bool retold) {
   auto rank = static_cast<std::size_t>(event.rank);
   switch (event.kind) {
     case EventKind::started:
-      if (event.incarnation > 0 && !resuming_) output_.on_started(event.rank);
+      if (event.incarnation > 0 && !retold) output_.on_started(event.rank);
       if (background_ && !ending_ && all_started()) {  // another one may have failed to start already
         facts_->started = true;
         background_->on_started();
@@ -355,14 +377,14 @@ void Head::on_rank_event(const Event& event, Bytes text) {
       hosting(event.rank).listens = {static_cast<std::uint32_t>(event.a >> 16), static_cast<std::uint16_t>(event.a)};
       return tell_watchers(event.rank);
     case EventKind::died:
-      if (options_.verbose && !resuming_) {
+      if (options_.verbose && !retold) {
         output_.say(fmt::format("rank {} was killed by {} in or after its MPI call number {}", event.rank,
                                 os::signal_name(static_cast<int>(event.a)), event.b));
       }
       if (set_state(event, wire::RankState::dead)) publish(event.rank);
       return;
     case EventKind::rolled_back:
-      if (options_.verbose && !resuming_) {
+      if (options_.verbose && !retold) {
         output_.say(fmt::format("rank {} depended on events that were lost: it is rolled back (MPI call number {})", event.rank, event.b));
       }
       return;
@@ -380,7 +402,7 @@ void Head::on_rank_event(const Event& event, Bytes text) {
     case EventKind::unprotect:
       return on_unprotect(event, text_of(text));
     default:
-      return on_note(event, text);
+      return on_note(event, text, retold);
   }
 }
 
@@ -396,10 +418,11 @@ void Head::look_for_absent() {
   }
 }
 
-void Head::on_note(const Event& event, Bytes text) {
+void Head::on_note(const Event& event, Bytes text, bool retold) {
   // The head that is gone has said most of it. A difference is said again.
-  if (resuming_ && event.kind != EventKind::diverged) return;
+  if (retold && event.kind != EventKind::diverged) return;
   if (event.kind == EventKind::note) {
+    if (event.a == 0 && !notes_said_.emplace(text_of(text)).second) return;  // by another rank, or by one before that came back
     output_.say(event.a == 1 ? std::string(text_of(text)) : fmt::format("rank {}: {}", event.rank, text_of(text)));
   } else if (event.kind == EventKind::diverged) {
     output_.say(std::string(text_of(text)));
@@ -539,13 +562,13 @@ int Head::finish() {
   return exit_code_.value_or(1);
 }
 
-void Head::write_file(const std::string& path, const std::string& text) {
+void Head::write_file(const std::string& path, const std::string& text, Asked asked) {
   FILE* file = std::fopen(path.c_str(), "we");
   bool good = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   if (file && std::fclose(file) != 0) good = false;
   if (!good) {
     fmt::print(stderr, "holdfast: cannot write {}: {}\n", path, std::strerror(errno));
-    if (exit_code_ == 0) exit_code_ = 1;
+    if (exit_code_ == 0 && asked == Asked::yes) exit_code_ = 1;
   }
 }
 

@@ -30,6 +30,8 @@ class Head {
   void on_output_broken(const std::string& why);
   void look_for_absent();
   void interrupt(int signal, bool now);
+  void pass_signal(int signal);
+  void stop_here();
   void on_children();
   void on_all_joined();
   void on_agent_lost(int node, std::uint32_t silent_ms);
@@ -39,8 +41,8 @@ class Head {
   void on_output(Bytes payload);
   void on_event(int node, Bytes payload);
   bool set_state(const Event& event, wire::RankState state);
-  void on_rank_event(const Event& event, Bytes text);
-  void on_note(const Event& event, Bytes text);
+  void on_rank_event(const Event& event, Bytes text, bool retold);
+  void on_note(const Event& event, Bytes text, bool retold);
   void on_unprotect(const Event& event, std::string_view function);
   void on_unprotected_death(int rank);
   bool died_before_unprotected(const Event& started) const;
@@ -152,7 +154,8 @@ class Head {
   void end(int exit_code, std::uint32_t grace_ms);
   void finish_if_over();
   int finish();
-  void write_file(const std::string& path, const std::string& text);
+  enum class Asked { no, yes };  // by the user, whose job has failed without it
+  void write_file(const std::string& path, const std::string& text, Asked asked = Asked::yes);
 
   static constexpr std::uint32_t grace_ms = 2000;  // between SIGTERM and SIGKILL
 
@@ -165,6 +168,8 @@ class Head {
   std::vector<EventsCut> cuts_;  // announced, protocol optimist
   std::vector<std::pair<int, Orphan>> orphans_told_;  // by which agents, while resuming
   Instant interrupted_at_{};
+  bool signal_told_ = false;
+  std::set<std::string> notes_said_;  // of ranks, each once
   std::unique_ptr<Background> background_;
   os::UniqueFd signals_;
   JobOutput output_;

@@ -14,12 +14,9 @@ namespace hf::daemon {
 namespace {
 
 int restarts(const Timeline& timeline) {
-  int out = 0;
-  for (const RankRecord& rank : timeline.ranks()) {
-    const auto started = std::ranges::count_if(rank.incarnations, [](const IncarnationRecord& one) { return one.started_ns != 0; });
-    out += std::max(0, static_cast<int>(started) - 1);
-  }
-  return out;
+  std::uint64_t out = 0;
+  for (const RankRecord& rank : timeline.ranks()) out += restarts_of(rank);
+  return static_cast<int>(out);
 }
 
 // All programs, as they were typed.
@@ -56,7 +53,9 @@ void Head::open_door() {
 }
 
 bool Head::all_started() const {
-  return std::ranges::none_of(timeline_.ranks(), [](const RankRecord& rank) { return rank.incarnations.empty(); });
+  return std::ranges::all_of(timeline_.ranks(), [](const RankRecord& rank) {
+    return std::ranges::any_of(rank.incarnations, &IncarnationRecord::started_ns);
+  });
 }
 
 void Head::start_input() {
@@ -80,7 +79,7 @@ Json Head::record() const {
 void Head::keep_end() {
   if (!background_) return;
   background_->take_stray_output();
-  write_file(background_->job().path() + "/report.json", report_json(timeline_, job_, options_.tree));
+  write_file(background_->job().path() + "/report.json", report_json(timeline_, job_, options_.tree), Asked::no);
   Json out = record();
   out["state"] = "ended";
   out["exit_code"] = exit_code_.value_or(1);

@@ -1,5 +1,7 @@
 #include "daemon/output_writer.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <limits.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -15,8 +17,10 @@ namespace hf::daemon {
 OutputWriter::OutputWriter(os::EventLoop& loop, int fd, OnBroken on_broken)
     : loop_(loop), fd_(fd), on_broken_(std::move(on_broken)) {
   struct stat status {};
-  // The descriptor is shared with others and so is not made non-blocking: a pipe or terminal that polls as writable
-  // takes PIPE_BUF bytes without waiting; a file takes all.
+  // The descriptor is shared with others and so is not made non-blocking: a pipe that polls as writable takes PIPE_BUF bytes without
+  // waiting, a file takes all. A terminal, which may take less, is opened once more for this.
+  if (::isatty(fd) != 0) own_ = os::UniqueFd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (own_) fd_ = own_.get();
   pollable_ = ::fstat(fd, &status) == 0 && !S_ISREG(status.st_mode);
 }
 

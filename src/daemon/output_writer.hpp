@@ -6,6 +6,7 @@
 
 #include "daemon/clients/kept_output.hpp"
 #include "os/event_loop.hpp"
+#include "os/unique_fd.hpp"
 
 namespace hf::daemon {
 
@@ -39,6 +40,7 @@ class OutputWriter final : public OutputSink {
 
   os::EventLoop& loop_;
   int fd_;
+  os::UniqueFd own_;
   OnBroken on_broken_;
   std::deque<Piece> queue_;
   std::size_t written_ = 0;  // of the first piece

@@ -41,6 +41,15 @@ TEST(Placement, PerNode) {
   EXPECT_EQ(map(two_and_three, 6, per_node(3), true), "2 of 2: 0 0 0 1 1 1");
 }
 
+TEST(Placement, RanksThatAreNotSaidFillTheSlots) {
+  EXPECT_EQ(ranks_that_fill(two_and_three, by_slot), 5);
+  EXPECT_EQ(ranks_that_fill(two_and_three, per_node(2)), 4);
+  EXPECT_EQ(ranks_that_fill({{"a"}, {"b"}}, by_node), 2);
+  EXPECT_EQ(ranks_that_fill(two_and_three, by_slot, {1, 0}), 2);
+  EXPECT_EQ(ranks_that_fill(two_and_three, by_slot, {1, 1}), 1);
+  EXPECT_EQ(ranks_that_fill(unlimited(3), by_slot), 1);
+}
+
 TEST(Placement, MoreRanksThanSlots) {
   EXPECT_EQ(map(two_and_three, 6, by_slot),
             "6 ranks, but only 5 slots (a 2, b 3): give a host more, as in a:3, or let ranks share cores with --oversubscribe");

@@ -172,7 +172,7 @@ std::string report_json(const Timeline& timeline, const Job& job, const TreeSett
     const RankRecord& record = timeline.ranks()[static_cast<std::size_t>(rank)];
     Totals t = totals(record);
     all += t.sum;
-    std::size_t started = record.incarnations.empty() ? 0 : record.incarnations.size() - 1;
+    const std::size_t started = restarts_of(record);
     restarts += started;
     Json one = {
         {"rank", rank}, {"node", job.node_of(rank)}, {"host", job.node_name(job.node_of(rank))}, {"restarts", started},

@@ -13,6 +13,11 @@ constexpr std::int64_t time_ns_max = std::int64_t{1} << 61;  // differences of t
 
 }  // namespace
 
+std::uint64_t restarts_of(const RankRecord& rank) {
+  const auto started = std::ranges::count_if(rank.incarnations, [](const IncarnationRecord& one) { return one.started_ns != 0; });
+  return started > 0 ? static_cast<std::uint64_t>(started - 1) : 0;
+}
+
 IncarnationRecord& Timeline::record(const Event& event) {
   auto& incarnations = ranks_[static_cast<std::size_t>(event.rank)].incarnations;
   auto at = std::ranges::lower_bound(incarnations, event.incarnation, {}, &IncarnationRecord::number);

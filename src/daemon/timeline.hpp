@@ -32,6 +32,9 @@ struct RankRecord {
   std::optional<std::int64_t> exited_ns;
 };
 
+// Of incarnations that were only heard of, such as one whose node was lost before it began, none counts.
+std::uint64_t restarts_of(const RankRecord& rank);
+
 struct TimelineNote {
   std::int64_t time_ns = 0;
   int rank = -1;

@@ -1,5 +1,6 @@
 #include "engine/agent_link.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -122,9 +123,18 @@ void AgentLink::tell(BootstrapKind kind, Bytes body, std::string_view text) {
 
 os::Mapping AgentLink::segment(const wire::SegmentName& name) {
   auto answer = ask(BootstrapKind::get_segment, std::as_bytes(std::span(&name, 1)));
-  if (!answer || answer->fds.empty()) return {};
-  auto mapping = os::Mapping::map(answer->fds[0].get(), false);
-  return mapping ? std::move(*mapping) : os::Mapping();
+  return answer ? take(*answer, false) : os::Mapping();
+}
+
+// Were it passed over, what stands in it would be taken for what was never sent.
+os::Mapping AgentLink::take(const os::Datagram& answer, bool writable) {
+  ByteReader in(answer.bytes);
+  if (in.get<BootstrapKind>() != BootstrapKind::segment) return {};
+  Result<os::Mapping> mapping = fail("this process can open no more files: raise ulimit -n");
+  if (!answer.fds.empty()) mapping = os::Mapping::map(answer.fds[0].get(), writable);
+  if (mapping) return std::move(*mapping);
+  tell(BootstrapKind::abort_job, wire::AbortJob{1}, fmt::format("rank {} cannot take a log segment: {}", welcome_.rank, mapping.error().text));
+  ::_exit(1);
 }
 
 os::UniqueFd AgentLink::doorbell_of(Rank rank) {
@@ -136,15 +146,14 @@ os::UniqueFd AgentLink::doorbell_of(Rank rank) {
 
 MutableBytes AgentLink::new_log_segment() {
   auto answer = ask(BootstrapKind::new_log_segment, {});
-  if (!answer || answer->fds.empty()) return {};
-  auto mapping = os::Mapping::map(answer->fds[0].get(), true);
-  if (!mapping) return {};
+  os::Mapping mapping = answer ? take(*answer, true) : os::Mapping();
+  if (mapping.bytes().empty()) return {};
   ByteReader in(answer->bytes);
   in.get<BootstrapKind>();
   auto info = in.get<wire::SegmentInfo>();
   if (in.ok() && info.on_disk) os::write_zeros(answer->fds[0].get(), info.bytes);
-  mapping->populate();  // one call instead of a fault for every page
-  return mapping->release();
+  mapping.populate();  // one call instead of a fault for every page
+  return mapping.release();
 }
 
 bool AgentLink::closed() {

@@ -60,6 +60,8 @@ class AgentLink {
   Result<os::Datagram> ask(wire::BootstrapKind kind, Bytes body);
   const wire::BoardEntry& entry_of(int rank) const;
   Result<> take_welcome(os::Datagram datagram);
+  // The segment that comes with an answer. It ends the job where there is one and this process cannot take it.
+  os::Mapping take(const os::Datagram& answer, bool writable);
   [[noreturn]] void lost();
 
   os::UniqueFd socket_;

@@ -88,7 +88,7 @@ std::vector<Message*> EngineImpl::unfinished(Peer& p) {
 // They keep their place and their match, and come again.
 void EngineImpl::lose_unfinished(Peer& p) {
   const std::vector<Message*> all = unfinished(p);
-  p.in.receiving.clear();
+  std::erase_if(p.in.receiving, [&](const auto& named) { return named.second->header.incarnation < p.log_base.value; });
   for (Message* m : all) {
     if (m->header.incarnation >= p.log_base.value) continue;
     give_up_fetch(*m);

@@ -51,7 +51,7 @@ void EngineImpl::make_room() {
   std::int64_t now = now_ns();
   if (no_room_since_ == 0) no_room_since_ = now;
   bool waiting = false;
-  for (auto& p : peers) waiting |= p->unprotected && !p->out.stream_released && logged_for(p->rank) > 0;
+  for (auto& p : peers) waiting |= is_awaited(*p);
   Peer* largest = largest_stream();
   if (!waiting && !largest) {
     abort(1, "neither memory nor disk is left for logs, and no receiver's log can be given up; raise --log-memory or --log-disk");
@@ -62,8 +62,20 @@ void EngineImpl::make_room() {
     asked_unprotect_ = largest;
     no_room_since_ = now;
   }
+  // Nor is anything heard of other nodes then: who waits for that waits for ever.
+  const bool deaf = in_rails_ && !largest && now - no_room_since_ > room_patience_ns;
+  if (deaf && !waits_for_own_node()) {
+    abort(1, "neither memory nor disk is left for logs, not even for what this rank determines; raise --log-memory or --log-disk");
+  }
   progress_rails();
   ::sched_yield();
+}
+
+// Given up, and its log still stands.
+bool EngineImpl::is_awaited(const Peer& p) const { return p.unprotected && !p.out.stream_released && logged_for(p.rank) > 0; }
+
+bool EngineImpl::waits_for_own_node() const {
+  return std::ranges::any_of(local_peers_, [this](const Peer* p) { return is_awaited(*p); });
 }
 
 Peer* EngineImpl::largest_stream() {

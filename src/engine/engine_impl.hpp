@@ -251,6 +251,8 @@ class EngineImpl {
   bool reserve_acknowledgement(Peer& peer);
   void make_room();
   MutableBytes new_log_segment();
+  bool is_awaited(const Peer& p) const;
+  bool waits_for_own_node() const;
   Peer* largest_stream();
   std::uint64_t logged_for(Rank receiver) const;
   void publish_log_done(Peer& peer);
@@ -494,6 +496,7 @@ class EngineImpl {
 
   // wait.cpp
   void look_into_logs();
+  static bool all_are_logged(const std::map<MessageName, Message*>& receiving);
   bool is_quiet();
   int ms_to_look();
   bool wait_awake(bool (*done)(void*), void* self, std::int64_t& began);
@@ -611,6 +614,7 @@ class EngineImpl {
   SendOperation* self_synchronous_ = nullptr;  // of the message to self being delivered
   unsigned passes_ = 0;
   bool in_rails_ = false;
+  bool storing_ = false;  // store_events is making room
   std::string point_name_;
   std::uint64_t points_left_ = 0;
 };

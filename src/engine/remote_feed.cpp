@@ -44,8 +44,10 @@ void EngineImpl::end_remote_feed(Peer& from) {
   in.past_taken = true;
   std::deque<WaitingFrame> waiting = std::move(in.waiting);
   in.waiting.clear();
+  const Incarnation incarnation = from.incarnation;
   for (WaitingFrame& frame : waiting) {
-    if (in.is_refused()) return;
+    // The rest came over a channel that has ended meanwhile: it is in the log.
+    if (in.is_refused() || from.incarnation != incarnation) return;
     if (in.feeding) in.waiting.push_back(std::move(frame));  // what it depends on is not known yet
     else on_frame(from, frame.header, frame.payload);
   }

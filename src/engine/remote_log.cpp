@@ -100,6 +100,7 @@ class RemoteLog::Impl {
   std::map<NodeId, Node> nodes_;
   Node* viewed_ = nullptr;
   std::size_t viewed_bytes_ = 0;
+  std::unique_ptr<Stream> lost_view_;  // its connection broke while an answer in its buffer was being taken
   std::vector<RemoteRecord> records_;
   std::deque<std::string> reports_;
   std::string reason_;
@@ -193,6 +194,7 @@ bool RemoteLog::Impl::poll(RemoteAnswer& answer) {
 void RemoteLog::Impl::release_view() {
   if (viewed_ && viewed_->stream) viewed_->stream->consume(viewed_bytes_);
   viewed_ = nullptr;
+  lost_view_.reset();
 }
 
 void RemoteLog::Impl::look() {
@@ -290,6 +292,8 @@ bool RemoteLog::Impl::ask_one(Node& n, std::uint64_t id, Question& question) {
 void RemoteLog::Impl::lose(Node& n) {
   if (n.stream) {
     ::epoll_ctl(epoll_, EPOLL_CTL_DEL, n.stream->fd(), nullptr);
+    n.stream->close();
+    if (viewed_ == &n) lost_view_ = std::move(n.stream);
     n.stream.reset();
   }
   n.handshake.reset();

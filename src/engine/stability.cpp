@@ -8,8 +8,10 @@
 namespace hf::engine {
 
 void EngineImpl::store_events() {
-  // Making room may take frames, which may bring more events and store them all.
+  // Making room may take frames, which may bring more events, or store them all.
+  const bool outer = std::exchange(storing_, true);
   while (!log_->reserve_raw(job.rank_count, protocol.events().size())) make_room();
+  storing_ = outer;
   if (!protocol.has_events()) return;
   const std::uint64_t position = past_events_ + log_->published(job.rank_count);
   log_->append_raw(job.rank_count, protocol.events());

@@ -77,7 +77,10 @@ void EngineImpl::progress_rails() {
       if (self_unprotected_) publish_log_done(*p);
     }
   }
-  persist_events();
+  // Where there is no room for them, others are heard meanwhile: all the frames are done with.
+  in_rails_ = false;
+  if (!storing_) persist_events();
+  in_rails_ = true;
   look_at_stable();
   in_rails_ = false;
   after_call();
@@ -183,6 +186,11 @@ std::uint64_t EngineImpl::activity() {
   return c.messages_received + c.messages_sent + c.messages_replayed + frames_arrived_ + (rail_ ? rail_->bytes_arrived() : 0);
 }
 
+// What is in no log comes over its connection alone: the place that it was given stays its own.
+bool EngineImpl::all_are_logged(const std::map<MessageName, Message*>& receiving) {
+  return std::ranges::all_of(receiving, [](const auto& named) { return named.second->header.flags & wire::flag_logged; });
+}
+
 // A sender that computes, or has left MPI, cannot bring what its channel had no room for, or what it logged before its channel
 // was open: whoever waits takes it from the log.
 void EngineImpl::look_into_logs() {
@@ -200,7 +208,7 @@ void EngineImpl::look_into_logs() {
   for (Peer* p : remote_peers_) {
     if (!p->in.feeding && !p->in.open && p->running()) p->in.feeding = true;
     if (!quiet || !p->in.open) continue;
-    if (!p->in.receiving.empty()) {
+    if (!p->in.receiving.empty() && all_are_logged(p->in.receiving)) {
       p->in.silent = true;
       fetch_what_was_coming(*p);
     }

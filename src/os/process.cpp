@@ -24,6 +24,8 @@
 namespace hf::os {
 namespace {
 
+std::optional<rlimit> open_files_before;  // it was raised
+
 struct ChildFailure {
   int code;
   int step;  // 0 exec, 1 working directory, 2 other
@@ -60,7 +62,7 @@ void become(const Command& command, char* const* arguments, char* const* environ
   int keep = command.extra >= 0 ? 4 : 3;
   ::syscall(SYS_close_range, static_cast<unsigned>(keep), static_cast<unsigned>(status_pipe - 1), 0u);
   ::syscall(SYS_close_range, static_cast<unsigned>(status_pipe + 1), ~0u, 0u);
-  if (command.open_files) ::setrlimit(RLIMIT_NOFILE, &*command.open_files);
+  if (open_files_before) ::setrlimit(RLIMIT_NOFILE, &*open_files_before);
   if (command.processors && ::sched_setaffinity(0, sizeof *command.processors, &*command.processors) != 0) give_up(2);
   if (!command.working_directory.empty() && ::chdir(command.working_directory.c_str()) != 0) give_up(1);
   if (!command.randomize_addresses) ::personality(ADDR_NO_RANDOMIZE);
@@ -71,7 +73,7 @@ void become(const Command& command, char* const* arguments, char* const* environ
 // What the system says in a file of a few words; empty when it does not. Not by stdio, which would take memory of the program's heap.
 std::string words_of_system(const char* path) {
   UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
-  char text[1024];
+  char text[4096];
   const ssize_t n = fd ? ::read(fd.get(), text, sizeof text) : 0;
   return n > 0 ? std::string(text, static_cast<std::size_t>(n)) : std::string();
 }
@@ -335,12 +337,18 @@ Result<UniqueFd> open_null() {
   return fd;
 }
 
-void raise_open_file_limit(rlimit& before) {
-  before = {};
-  if (::getrlimit(RLIMIT_NOFILE, &before) != 0) return;
-  rlimit most = before;
-  most.rlim_cur = most.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &most);
+void raise_open_file_limit() {
+  rlimit limit{};
+  if (open_files_before || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  open_files_before = limit;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+bool catches(pid_t process, int signal) {
+  const std::string text = words_of_system(fmt::format("/proc/{}/status", process).c_str());
+  const char* caught = std::strstr(text.c_str(), "\nSigCgt:");
+  return caught && (std::strtoull(caught + std::strlen("\nSigCgt:"), nullptr, 16) >> (signal - 1) & 1) != 0;
 }
 
 }  // namespace hf::os

@@ -23,7 +23,6 @@ struct Command {
   int extra = -1;                           // becomes descriptor 3; -1: none. All others are closed
   bool randomize_addresses = true;
   int parent_death_signal = 0;       // sent to it when the calling thread dies; 0: none
-  std::optional<rlimit> open_files;     // RLIMIT_NOFILE
   std::optional<cpu_set_t> processors;  // that it is bound to; none: as the caller
 };
 
@@ -88,6 +87,9 @@ std::expected<std::string, StartError> find_program(const std::string& name, con
 Result<UniqueFd> catch_signals(const std::vector<int>& signals);
 
 Result<UniqueFd> open_null();  // /dev/null, for reading
-void raise_open_file_limit(rlimit& before);
+// To what it may be raised to; processes that are started later have what this one had before.
+void raise_open_file_limit();
+
+bool catches(pid_t process, int signal);  // it has a handler for it
 
 }  // namespace hf::os

@@ -10,10 +10,10 @@ bool CarriedEvents::store(Term term, std::uint64_t position, TestClock last_fail
   const std::uint64_t named = std::uint64_t{term.value} + 1;
   if (named < head_->term_plus_1) return false;
   if (named > head_->term_plus_1) {  // the older hosting's were asked for before this one began
+    store_release(head_->last_failed, std::uint64_t{0});
     store_release(head_->end, std::uint64_t{0});
     store_release(head_->begin, position);
     store_release(head_->end, position);
-    store_release(head_->last_failed, std::uint64_t{0});
     store_release(head_->term_plus_1, named);
   } else if (position > head_->end) {  // what was here is in the agent's memory
     store_release(head_->begin, position);
@@ -26,16 +26,17 @@ bool CarriedEvents::store(Term term, std::uint64_t position, TestClock last_fail
     std::memcpy(place(at), bytes.data() + (at - position), n);
     at += n;
   }
-  store_release(head_->last_failed, std::max(head_->last_failed, last_failed.value));
+  // In this order: the test was made with no more than these events.
   store_release(head_->end, std::max(head_->end, position + bytes.size()));
+  store_release(head_->last_failed, std::max(head_->last_failed, last_failed.value));
   return true;
 }
 
 CarriedEvents::Piece CarriedEvents::read(Term term) const {
   Piece piece;
   if (load_acquire(head_->term_plus_1) != std::uint64_t{term.value} + 1) return piece;
-  const std::uint64_t end = load_acquire(head_->end), begin = load_acquire(head_->begin);
   piece.last_failed = TestClock{load_acquire(head_->last_failed)};
+  const std::uint64_t end = load_acquire(head_->end), begin = load_acquire(head_->begin);
   if (begin >= end) return piece;
   piece.position = std::max(begin, end - std::min(end, capacity));
   piece.bytes.resize(end - piece.position);

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -162,7 +163,7 @@ def included_first(root):
 
 
 def headers_alone(root, build=None):
-    """Every header compiles by itself; the public C headers as C99 and as C++11 too."""
+    """Every header compiles by itself; the public C headers as C99 and as C++11 too. A third of them each time; with HOLDFAST_ALL_STORIES=1 (make soak) all."""
     proven = included_first(root)
     flags = [f"-I{root}/src", f"-I{root}/include", f"-I{root}"] + ([f"-I{build}"] if build else [])
     jobs = []
@@ -172,6 +173,9 @@ def headers_alone(root, build=None):
         elif path.suffix == ".h":
             jobs.append((path, ["gcc", "-std=c99", "-pedantic-errors", "-Wall", "-Wstrict-prototypes", "-x", "c"]))
             jobs.append((path, ["g++", "-std=c++11", "-pedantic-errors", "-Wall", "-x", "c++"]))
+
+    if build and os.environ.get("HOLDFAST_ALL_STORIES") != "1":
+        jobs = random.sample(jobs, (len(jobs) + 2) // 3)
 
     def compile_one(job):
         path, command = job

@@ -2,7 +2,9 @@
 
 import os
 import re
+import signal
 import stat
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -58,6 +60,28 @@ class CommandLine(Case):
         self.expect(1, "-n", 1 + len(cores), "--bind-to", "core", "true",
                     err=f"{1 + len(cores)} ranks are to be bound to .*--oversubscribe")
         self.expect(0, "-n", 1 + len(cores), "--bind-to", "core", "--oversubscribe", "true")
+
+    def test_a_job_that_a_rank_starts(self):
+        """It inherits nothing that was the outer rank's."""
+        show = ["sh", "-c", "echo $MPI_LOCALRANKID/$MPI_LOCALNRANKS ${LD_PRELOAD:-nothing}"]
+        outer = {"MPI_LOCALRANKID": "5", "MPI_LOCALNRANKS": "9", "LD_PRELOAD": "/elsewhere/libholdfast_recorder.so"}
+        self.run_job("-n", 2, "--protocol", "none", *show, env=outer)
+        self.assertEqual(sorted(self.out.splitlines()), ["0/2 nothing", "1/2 nothing"])
+
+    def test_the_users_signal(self):
+        """It goes to those that catch it, and ends nobody else."""
+        catches = ["sh", "-c", "trap 'echo caught; exit 0' USR1; echo ready; while :; do sleep 0.05; done"]
+        does_not = ["sh", "-c", "echo ready; read line; echo $line"]
+        for protocol, told in (("none", 0), ("pessimist", 1)):
+            with self.subTest(protocol=protocol):
+                job = subprocess.Popen([str(w) for w in (harness.HOLDFAST, "run", "--protocol", protocol, "--nodes", 2, "-n", 1, *does_not, ":", "-n", 1, *catches)],
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                self.assertEqual([job.stdout.readline() for _ in range(2)], [b"ready\n"] * 2)
+                os.kill(job.pid, signal.SIGUSR1)
+                self.assertEqual(job.stdout.readline(), b"caught\n")
+                out, err = job.communicate(b"still here\n", timeout=20)
+                self.assertEqual((job.returncode, out), (0, b"still here\n"), err)
+                self.assertEqual(err.count(b"SIGUSR1 goes to the ranks that catch it"), told, err)
 
     def test_huge_pages(self):
         """Asked for in the environment, unless the user says otherwise; what else the variable says stays."""

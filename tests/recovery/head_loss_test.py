@@ -112,6 +112,22 @@ class HeadLoss(Detached):
                 for node in nodes:
                     self.assertRegex(self.err, f"node {node} is lost: it did not come back to the new head; its 1 rank starts again")
 
+    def test_a_rank_dies_while_another_node_is_awaited(self):
+        """What it prints again was passed on by the head that is gone, or by this one."""
+        job = self.orders("-n", 4, "--nodes", 2, rounds=300)
+        agents = sorted(pid for pid, words in commands_of(processes_of(self.marker)).items() if words.startswith("holdfast agent"))
+        ranks = [int(p) for p in Path(f"/proc/{agents[0]}/task/{agents[0]}/children").read_text().split()]
+        time.sleep(0.3)  # some of the output has left
+        os.kill(agents[1], signal.SIGSTOP)
+        self.assertTrue(self.kill_this_head(job))
+        self.wait_until(lambda: (self.head(job) or 0) > 0 and self.jobs()[job].get("heads_lost") == 1, "another head")
+        time.sleep(0.3)  # the first node has told it all, the other one has not
+        os.kill(min(ranks), signal.SIGKILL)
+        time.sleep(0.3)
+        os.kill(agents[1], signal.SIGCONT)
+        self.end(job)
+        self.expect_orders(4, 300, (), False)
+
     def test_one_after_the_other(self):
         job = self.orders("-n", 4, "--nodes", 2, rounds=300)
         for lost in range(1, 5):

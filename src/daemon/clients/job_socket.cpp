@@ -82,13 +82,16 @@ Result<os::UniqueFd> connect_or_remove(int directory, const std::string& path, c
   return fail("");
 }
 
-// Each that is there, opened. An error: one that is not the user's alone. It may go meanwhile, with the last job in it.
+// Each that is there, opened. An error: that of new jobs is not the user's alone; others are passed over then, since anybody can make one in
+// /tmp. It may go meanwhile, with the last job in it.
 Result<> for_each_directory(const std::function<void(int directory, const std::string& path)>& visit) {
-  for (const std::string& path : directories()) {
+  const std::vector<std::string> all = directories();
+  for (const std::string& path : all) {
     struct stat status {};
     if (::lstat(path.c_str(), &status) != 0) continue;
     Result<os::UniqueFd> directory = os::open_private_directory(path);
     if (!directory && ::lstat(path.c_str(), &status) != 0) continue;
+    if (!directory && path != all.front()) continue;
     if (!directory) return std::unexpected(directory.error());
     visit(directory->get(), path);
   }

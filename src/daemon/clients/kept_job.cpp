@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,6 +18,7 @@ namespace {
 
 constexpr const char* record_name = "job.json";
 constexpr std::size_t record_bytes_max = 1 << 20;
+constexpr std::size_t spare_bytes = 256;  // for the words at the job's end
 
 }  // namespace
 
@@ -37,11 +39,26 @@ std::optional<Json> KeptJob::read_record() const {
   return std::move(*record);
 }
 
+// Over the one that is there, which has room for it: on a full disk nothing else can be written.
+bool KeptJob::write_over(std::string text) const {
+  os::UniqueFd file(::openat(directory(), record_name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat before {};
+  if (!file || ::fstat(file.get(), &before) != 0 || before.st_size < std::ssize(text)) return false;
+  text.insert(text.size() - 1, static_cast<std::size_t>(before.st_size) - text.size(), ' ');  // before its end of line
+  return ::write(file.get(), text.data(), text.size()) == std::ssize(text);
+}
+
 Result<> KeptJob::write_record(const Json& record) const {
-  const std::string text = encode_line(record), unfinished = std::string(record_name) + ".new";
+  std::string text = encode_line(record);
+  text.insert(text.size() - 1, spare_bytes, ' ');
+  const std::string unfinished = std::string(record_name) + ".new";
   os::UniqueFd file(::openat(directory(), unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   const bool written = file && ::write(file.get(), text.data(), text.size()) == std::ssize(text);
   if (written && ::renameat(directory(), unfinished.c_str(), directory(), record_name) == 0) return {};
+  const int error = errno;
+  ::unlinkat(directory(), unfinished.c_str(), 0);
+  if (write_over(encode_line(record))) return {};
+  errno = error;
   return fail(fmt::format("cannot write {}/{}: {}", path_, record_name, std::strerror(errno)));
 }
 

@@ -15,11 +15,13 @@ class KeptJob {
   KeptJob(std::string path, os::UniqueFd directory) : path_(std::move(path)), directory_(std::move(directory)) {}
   const std::string& path() const { return path_; }
   int directory() const { return directory_.get(); }
+  // Whole, or not at all.
   Result<> write_record(const Json& record) const;
   std::optional<Json> read_record() const;  // nothing: there is none, or none that can be understood
   void remove() const;  // all of it
 
  private:
+  bool write_over(std::string text) const;
   std::string path_;
   os::UniqueFd directory_;
 };

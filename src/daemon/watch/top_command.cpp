@@ -94,7 +94,17 @@ class Table {
   int ranks_ = 0;
 };
 
-int show_live(const CLI::App& app, JobClient& client, const WatchRequest& request) {
+// A name that is still there has another head behind it, which goes on for one that was killed.
+bool turn_to_next_head(JobClient& client, const std::string& id) {
+  if (!client.ended()) return false;
+  Result<os::UniqueFd> connection = connect_job(id);
+  if (!connection) return false;
+  client = JobClient(std::move(*connection));
+  return true;
+}
+
+int show_live(const CLI::App& app, ChosenJob& job, const WatchRequest& request) {
+  JobClient& client = *job.client;
   Result<std::unique_ptr<Screen>> screen = Screen::open();
   if (!screen) return complain(app, screen.error().text);
   Table table(**screen, client, request);
@@ -102,6 +112,7 @@ int show_live(const CLI::App& app, JobClient& client, const WatchRequest& reques
   std::string last_words;
   for (;;) {
     if (Result<> shown = table.show(); !shown) {
+      if (turn_to_next_head(client, job.id)) continue;
       last_words = client.ended() ? "the job has ended" : shown.error().text;
       code = client.ended() ? 0 : 1;
       break;
@@ -139,7 +150,7 @@ int top_main(const std::vector<std::string>& arguments) {
   request.order = static_cast<RankOrder>(found - rank_orders.begin());
   request.period_ms = static_cast<std::int64_t>(seconds * 1000);
   if (once || ::isatty(STDOUT_FILENO) == 0 || ::isatty(STDIN_FILENO) == 0) return print_once(app, *job->client, request);
-  return show_live(app, *job->client, request);
+  return show_live(app, *job, request);
 }
 
 }  // namespace hf::daemon

@@ -36,6 +36,7 @@ Result<std::string> Watching::serve_metrics(const MetricsAddress& address) {
 
 void Watching::start() {
   started_ = true;
+  facts_.started_s = static_cast<double>(job_.started_ns) / 1e9;  // by the first head
   tick();
 }
 

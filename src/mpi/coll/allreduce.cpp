@@ -6,6 +6,7 @@
 #include "mpi/api.hpp"
 #include "mpi/coll/algorithms.hpp"
 #include "mpi/coll/check.hpp"
+#include "mpi/coll/gathered.hpp"
 #include "mpi/coll/inter.hpp"
 #include "mpi/coll/run.hpp"
 
@@ -120,6 +121,7 @@ void list_allreduce(Schedule& s, const Reduction& r, const void* send, void* rec
     if (send != receive) s.copy(r.part(send), r.part(receive));
     return;
   }
+  if (s.defers(*r.op)) return list_gathered_allreduce(s, r, send, receive);
   const bool suits_rabenseifner = r.op->commutative && r.count >= s.size();
   const Algorithm algorithm = s.choose(Collective::allreduce, r.bytes());
   if (algorithm == Algorithm::linear) list_linear(s, r, send, receive);

@@ -50,12 +50,13 @@ void list_scatter_ring(Schedule& s, const Part& data, int root) {
     const Part theirs = range(relative + bit, bit);
     if (theirs.bytes) s.send((relative + bit + root) % size, theirs);
   }
+  // The root has all pieces: its buffer, which the program may read meanwhile and cannot always write, is not written.
   const int right = (s.rank() + 1) % size, left = (s.rank() - 1 + size) % size;
   for (int i = 0; i + 1 < size; ++i) {
     const Part out = range((relative - i + size) % size, 1);
     const Part in = range((relative - i - 1 + size) % size, 1);
-    Schedule::Step* step = in.bytes ? s.recv(left, in) : nullptr;
-    if (out.bytes) s.send(right, out);
+    Schedule::Step* step = in.bytes && relative != 0 ? s.recv(left, in) : nullptr;
+    if (out.bytes && relative + 1 != size) s.send(right, out);
     s.wait(step);
   }
 }

@@ -2,8 +2,10 @@
 #include "mpi/coll/inter.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "mpi/coll/check.hpp"
+#include "mpi/coll/gathered.hpp"
 
 namespace hf::mpi {
 namespace {
@@ -122,6 +124,7 @@ int make_inter_allgatherv(Process& p, Schedule& s, const void* sendbuf, Count se
 // All of a group have its result, and each gives it to those of the other group whose number is their own, modulo their number.
 void list_inter_allreduce(Schedule& s, const Reduction& r, const void* send, void* receive) {
   if (r.bytes() == 0) return;
+  if (s.defers(*r.op)) return list_gathered_inter(s, r, send, receive, 0, r.count);
   Comm& comm = s.comm();
   std::byte* result = s.temporary(r.count, *r.type);
   list_allreduce(s, r, send, result);
@@ -134,6 +137,10 @@ void list_inter_allreduce(Schedule& s, const Reduction& r, const void* send, voi
 void list_inter_reduce_scatter(Schedule& s, const Reduction& r, const void* send, void* receive, const Count* counts) {
   if (r.bytes() == 0) return;
   Comm& comm = s.comm();
+  if (s.defers(*r.op)) {
+    const Count from = std::accumulate(counts, counts + comm.rank(), Count{0});
+    return list_gathered_inter(s, r, send, receive, from, counts[comm.rank()]);
+  }
   const bool first = comm.rank() == 0;
   std::byte* mine = first ? s.temporary(r.count, *r.type) : nullptr;
   std::byte* theirs = first ? s.temporary(r.count, *r.type) : nullptr;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "mpi/coll/check.hpp"
+#include "mpi/coll/gathered.hpp"
 #include "mpi/coll/inter.hpp"
 
 namespace hf::mpi {
@@ -148,6 +149,10 @@ int make_inter_reduce(Process& p, Schedule& s, const void* sendbuf, void* recvbu
   s.keep(op);
   const Reduction r{&op, &type, count};
   if (r.bytes() == 0) return success;
+  if (s.defers(op)) {
+    list_gathered_inter_reduce(s, r, sendbuf, here ? recvbuf : nullptr, root);
+    return success;
+  }
   const bool first = s.comm().rank() == 0;
   std::byte* result = nullptr;
   if (!here) {

@@ -5,6 +5,7 @@
 #include "mpi/api.hpp"
 #include "mpi/coll/algorithms.hpp"
 #include "mpi/coll/check.hpp"
+#include "mpi/coll/gathered.hpp"
 #include "mpi/coll/inter.hpp"
 #include "mpi/coll/run.hpp"
 
@@ -88,6 +89,7 @@ void list_reduce(Schedule& s, const Reduction& r, const void* send, void* receiv
     if (send != receive) s.copy(r.part(send), r.part(receive));
     return;
   }
+  if (s.defers(*r.op)) return list_gathered_reduce(s, r, send, receive, root);
   const bool suits = r.op->commutative && r.count >= s.size();
   if (suits && s.choose(Collective::reduce, r.bytes()) == Algorithm::rabenseifner) list_rabenseifner(s, r, send, receive, root);
   else list_binomial(s, r, send, receive, root);

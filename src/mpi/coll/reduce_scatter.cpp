@@ -5,6 +5,7 @@
 #include "mpi/api.hpp"
 #include "mpi/coll/algorithms.hpp"
 #include "mpi/coll/check.hpp"
+#include "mpi/coll/gathered.hpp"
 #include "mpi/coll/inter.hpp"
 #include "mpi/coll/run.hpp"
 
@@ -118,6 +119,7 @@ void list_reduce_scatter(Schedule& s, const Reduction& r, const void* send, void
   }
   auto* first = s.array<Count>(s.size() + 1);
   for (int i = 0; i < s.size(); ++i) first[i + 1] = first[i] + counts[i];
+  if (s.defers(*r.op)) return list_gathered_reduce_scatter(s, r, send, receive, first);
   const bool halve = r.op->commutative && s.choose(Collective::reduce_scatter, r.bytes()) == Algorithm::halving;
   if (halve) list_by_halving(s, r, send, receive, first);
   else list_pairwise(s, r, send, receive, first);

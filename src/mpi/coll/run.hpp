@@ -19,7 +19,7 @@ struct CollectiveRequest final : Request, Pooled<CollectiveRequest> {
   }
   bool done() const override { return schedule.complete(); }
   Rank awaits() const override { return schedule.awaits(); }
-  int finish(Process&, Status&) override { return schedule.error(); }
+  int finish(Process&, Status&) override { return schedule.finish(); }
 };
 
 // A persistent collective (MPI 5.0, 6.13) has a context of its own. Its calls to initialise are made in the same order by all
@@ -45,7 +45,7 @@ struct PersistentCollective final : Request, Pooled<PersistentCollective> {
   }
   bool done() const override { return schedule.complete(); }
   Rank awaits() const override { return schedule.awaits(); }
-  int finish(Process&, Status&) override { return schedule.error(); }
+  int finish(Process&, Status&) override { return schedule.finish(); }
   int start(Process&) override { return schedule.restart(); }
 };
 

@@ -6,6 +6,7 @@
 #include "mpi/api.hpp"
 #include "mpi/coll/algorithms.hpp"
 #include "mpi/coll/check.hpp"
+#include "mpi/coll/gathered.hpp"
 #include "mpi/coll/run.hpp"
 
 namespace hf::mpi {
@@ -87,6 +88,7 @@ void list_prefix(Schedule& s, const Reduction& r, const void* send, void* receiv
     if (own && send != receive) s.copy(r.part(send), r.part(receive));
     return;
   }
+  if (s.defers(*r.op)) return list_gathered_prefix(s, r, send, receive, own);
   if (s.choose(Collective::scan, r.bytes()) == Algorithm::doubling) list_doubling(s, r, send, receive, own);
   else list_chain(s, r, send, receive, own);
 }

@@ -92,7 +92,8 @@ void Schedule::add_block(std::size_t bytes) {
 std::byte* Schedule::large_temporary(std::size_t bytes) {
   std::byte* block = scratch_take(bytes);
   if (!block) {
-    if (at_once_ && begun_) {
+    // An error would be another outcome than in a replay that has more memory.
+    if ((at_once_ && begun_) || p_.engine->job().logging) {
       p_.engine->abort(1, fmt::format("MPI_{}: no memory for a temporary buffer of {} bytes", name_, bytes));
     }
     at_once_ = false;
@@ -241,6 +242,13 @@ void Schedule::list_reduce(const Op& op, const void* in, void* inout, Count coun
   step->count = count;
   step->type = &type;
   append(step);
+}
+
+bool Schedule::defers(const Op& op) const { return !at_once_ && op.kind == Op::Kind::user && p_.engine->job().logging; }
+
+void Schedule::rest_at_end() {
+  settle();
+  append(new (allocate(sizeof(Step))) Step(Step::Kind::rest));
 }
 
 void Schedule::add_call(void (*function)(Schedule&, void*), void* argument) {

@@ -18,6 +18,7 @@
 #include <string>
 #include <type_traits>
 
+#include "base/float_mode.hpp"
 #include "core/collectives/choice.hpp"
 #include "engine/engine.hpp"
 #include "mpi/coll/part.hpp"
@@ -98,6 +99,11 @@ class Schedule final : public engine::Progressable {
     if (at_once_) apply_op(op, in, inout, count, type);
     else list_reduce(op, in, inout, count, type);
   }
+  // The program's function would run in whatever call makes progress, which is another one in a replay: with what it does there (calls of MPI,
+  // output, locks), the rest of the program would differ. Where it is so, its steps come behind rest_at_end.
+  bool defers(const Op& op) const;
+  // The steps listed from here on, none of which sends or receives, run in finish(). What is listed before is waited for.
+  void rest_at_end();
   // Calls function(schedule, argument); the argument is kept in place.
   template <auto function, class Argument>
   void call(const Argument& argument) {
@@ -116,7 +122,7 @@ class Schedule final : public engine::Progressable {
     return first;
   }
   // Temporary buffers. Without memory the schedule is marked, and its start gives MPI_ERR_NO_MEM; where steps have run already
-  // (at_once), the job ends.
+  // (at_once), or a protocol logs, the job ends.
   std::byte* temporary(std::size_t bytes) {
     return bytes <= small_bytes ? static_cast<std::byte*>(allocate(bytes)) : large_temporary(bytes);
   }
@@ -144,9 +150,15 @@ class Schedule final : public engine::Progressable {
     complete_ = true;
     return error();
   }
-  int error() { return mismatch_.wrong ? explain_mismatch() : success; }  // complete only: the code, with its explanation
+  // Complete only, when the program is told so, perhaps several times: runs what was left to the end, once; the code, with its explanation.
+  int finish() {
+    if (next_) [[unlikely]] run_rest();
+    return error();
+  }
 
  private:
+  int error() { return mismatch_.wrong ? explain_mismatch() : success; }
+  void run_rest();
   struct Block;
   static constexpr std::size_t own_bytes = 1024;  // the steps of a call among few ranks
   static constexpr std::size_t small_bytes = 256;  // a temporary buffer among the steps
@@ -231,6 +243,7 @@ class Schedule final : public engine::Progressable {
   };
   Temporary* temporaries_ = nullptr;
   std::size_t refused_bytes_ = 0;  // a temporary buffer that could not be had
+  FloatMode float_mode_;  // of the call that started it: sums do not depend on where they are made
   bool at_once_ = false;
   bool begun_ = false;  // at_once: something has been sent or received
   bool started_ = false;

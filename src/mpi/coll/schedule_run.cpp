@@ -14,6 +14,7 @@ int Schedule::start() {
     return p_.explain(err_no_mem, fmt::format("MPI_{}: no memory for a temporary buffer of {} bytes", name_, refused_bytes_));
   }
   started_ = true;
+  float_mode_ = FloatMode::current();
   next_ = first_;
   open_ = first_operation_;
   if (!progress()) p_.engine->add(*this);
@@ -42,10 +43,17 @@ int Schedule::restart() {
 
 int Schedule::run_list() {
   if (refused_bytes_) return start();
+  float_mode_ = FloatMode::current();
   next_ = first_;
   open_ = first_operation_;
   if (!progress()) p_.engine->wait([this] { return progress(); }, [this] { return awaits(); });
-  return error();
+  return finish();
+}
+
+void Schedule::run_rest() {
+  running_ = true;
+  for (next_ = next_->next; next_; next_ = next_->next) run_step(*next_);
+  running_ = false;
 }
 
 bool Schedule::progress() {
@@ -55,7 +63,7 @@ bool Schedule::progress() {
   while (next_ && run_step(*next_)) next_ = next_->next;
   pass_done();
   running_ = false;
-  complete_ = !next_ && !open_;
+  complete_ = (!next_ || next_->kind == Step::Kind::rest) && !open_;
   if (complete_) withdraw_all();
   return complete_;
 }
@@ -108,6 +116,7 @@ bool Schedule::run_step(Step& step) {
       return true;
     case Step::Kind::reduce: {
       auto& r = static_cast<ReduceStep&>(step);
+      const WithFloatMode as_when_called(float_mode_);
       apply_op(*r.op, r.in, r.inout, r.count, *r.type);
       return true;
     }
@@ -116,6 +125,8 @@ bool Schedule::run_step(Step& step) {
       c.function(*this, c.argument);
       return true;
     }
+    case Step::Kind::rest:
+      return false;
   }
   return true;
 }

@@ -5,7 +5,7 @@
 namespace hf::mpi {
 
 struct Schedule::Step {
-  enum class Kind : std::uint8_t { send, recv, wait, settle, copy, reduce, call };
+  enum class Kind : std::uint8_t { send, recv, wait, settle, copy, reduce, call, rest };
   explicit Step(Kind k) : kind(k) {}
   Kind kind;
   bool started = false;

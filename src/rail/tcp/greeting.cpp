@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -18,13 +19,19 @@ constexpr std::int64_t yield_timeout_ns = 200'000'000;
 constexpr std::size_t header_bytes = sizeof(wire::FrameHeader);
 }  // namespace
 
+// Takes the descriptor, also when there is no connection, and errno says why.
 Connection* TcpRail::Impl::add(int fd) {
   auto c = std::make_unique<Connection>(fd);
   c->deadline_ns = monotonic_ns() + options_.handshake_timeout_ms * 1'000'000;
   // A dial is also told when it can be written: then it is connected.
   c->wants_output = true;
   epoll_event event{.events = EPOLLIN | EPOLLOUT, .data = {.ptr = c.get()}};
-  if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) return nullptr;
+  if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) {
+    const int error = errno;
+    c.reset();
+    errno = error;
+    return nullptr;
+  }
   connections_.push_back(std::move(c));
   arm_timer();
   return connections_.back().get();
@@ -78,7 +85,6 @@ void TcpRail::Impl::connect(const Peer& to, std::uint64_t position) {
   Connection* c = fd < 0 ? nullptr : add(fd);
   if (!c) {
     std::string why = os::error_text(errno);
-    if (fd >= 0) ::close(fd);
     return announce(Event::closed, refused, fmt::format("cannot connect to {}: {}", describe(endpoint), why));
   }
   c->dialled = true;
@@ -104,10 +110,7 @@ void TcpRail::Impl::on_listener() {
     int fd = accept_from(listener_, from);
     if (fd < 0) return;  // none, or gone again; out of descriptors: those that wait are looked at again
     Connection* c = add(fd);
-    if (!c) {
-      ::close(fd);
-      return;
-    }
+    if (!c) return;
     c->endpoint = from;
     c->connected = true;
     c->handshake = Handshake::accept(options_.job_key, Purpose::rail, fresh_nonce());
@@ -155,6 +158,9 @@ Verdict TcpRail::Impl::judge(const Introduction& introduction) {
 }
 
 void TcpRail::Impl::on_proven(Connection& c) {
+  // Between its proof and our answer the dialler says nothing: what ends there has been given up, while we computed.
+  char next;
+  if (::recv(c.stream.fd(), &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0) return drop(c, Tell::no, {});
   const Introduction& introduction = c.handshake->introduction();
   const std::int32_t from = introduction.opening.rank;
   if (from >= 0 && from < options_.rank_count && from != options_.self.value && peer(Rank{from}).held) return drop(c, Tell::no, {});
