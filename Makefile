@@ -42,6 +42,7 @@ bench-simulated: build
 	@$(PYTHON) bench/message_logging/simulated.py --build $(BUILD) $(BENCH_ARGS)
 
 soak: build
+	@HOLDFAST_ALL_STORIES=1 bash tools/check.sh $(BUILD) $(JOBS) -R '^(recovery\.(head_loss|disk_level|event_loggers|node_loss|partitions|threads)|house\.headers_alone)$$'
 	@$(PYTHON) tools/build_mpi4py.py $(BUILD)
 	@for n in 1 2 3 4; do $(PYTHON) tests/mpi4py/suite.py $(BUILD) $$n --all || exit 1; done
 	@if [ -n "$(MPICH_TESTS)" ]; then $(PYTHON) tests/mpich/suite.py $(MPICH_TESTS) --build $(BUILD) && \

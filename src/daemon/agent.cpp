@@ -151,6 +151,7 @@ void Agent::on_message(ControlKind kind, Bytes payload) {
 
 void Agent::on_job(Bytes payload) {
   if (!decode(payload, job_)) return on_head_gone();
+  limit_ready_logs(static_cast<std::uint64_t>(std::max(1, job_.local_size(ticket_.node))));
   const NodeNeeds needs = needs_at_start(job_, ticket_.node);
   if (std::string why = why_unfit(needs, look_at_node(needs)); !why.empty()) {
     unfit_ = true;
@@ -189,17 +190,23 @@ void Agent::on_start(Bytes payload) {
   start_all();
 }
 
-// An eighth of what this machine, or the control groups that the job is in, have, for the logs of all ranks here; where there are none yet, of as many
-// as may come from the largest machine.
+// By default an eighth of what this machine, or the control groups that the job is in, have, for the logs of so many ranks; what is made ready of
+// each is no more than half of that.
+std::uint64_t Agent::limit_ready_logs(std::uint64_t ranks) {
+  if (job_.log_memory_bytes != log_memory_of_machine) return job_.log_memory_bytes;
+  const std::uint64_t each = std::max(log_memory_least, memory_of_machine() / 8 / ranks);
+  job_.log_ready_bytes = std::min(job_.log_ready_bytes, each / 2);
+  return each;
+}
+
+// For all ranks of this machine; where there are none yet, for as many as may come from the largest one.
 void Agent::choose_log_memory() {
   if (job_.log_memory_bytes != log_memory_of_machine) return;
   std::vector<std::uint64_t> ranks_on(machines_.size());
   for (const wire::RankEntry& entry : hosting_) ++ranks_on[machines_[static_cast<std::size_t>(entry.agent)]];
   const std::uint64_t here = ranks_on[machines_[static_cast<std::size_t>(ticket_.node)]];
-  const std::uint64_t ranks = here > 0 ? here : std::ranges::max(ranks_on);
-  job_.log_memory_bytes = std::max(log_memory_least, memory_of_machine() / 8 / ranks);
-  job_.log_ready_bytes = std::min(job_.log_ready_bytes, job_.log_memory_bytes / 2);
-  segments_->set_limits(job_.log_memory_bytes, job_.log_ready_bytes * here);
+  job_.log_memory_bytes = limit_ready_logs(here > 0 ? here : std::ranges::max(ranks_on));
+  segments_->set_limits(job_.log_memory_bytes, job_.log_ready_bytes * ranks_.size());
 }
 
 // A rank of this node has to reach one of another: its address comes with the head's answer, and each later one too.

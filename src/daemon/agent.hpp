@@ -40,6 +40,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   void on_job(Bytes payload);
   Result<> prepare();
   void choose_ways(Ready& ready);
+  std::uint64_t limit_ready_logs(std::uint64_t ranks);
   void choose_log_memory();
   Result<> serve_logs();
   Result<> open_event_directory();

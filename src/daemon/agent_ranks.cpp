@@ -345,7 +345,8 @@ void Agent::pass_signal(int signal) {
   if (signal != SIGUSR1 && signal != SIGUSR2) return;
   for (auto& rank : ranks_) {
     if (rank->state != State::running || rank->starting) continue;
-    const pid_t process = rank->mpi_process != 0 ? rank->mpi_process : rank->leader;
+    const bool wrapper_alone = rank->mpi_process == 0 || rank->wrapped_program_dead();
+    const pid_t process = wrapper_alone ? rank->leader : rank->mpi_process;
     if (os::catches(process, signal)) ::kill(process, signal);
   }
 }

@@ -22,6 +22,8 @@
 namespace hf::daemon {
 namespace {
 
+constexpr std::int64_t echo_ns = 300 * os::millisecond_ns;
+
 std::string silence_text(std::uint32_t silent_ms, const core::membership::MembershipOptions& detection) {
   const bool host_answered = silent_ms * os::millisecond_ns >= detection.agent_silence_ns;
   return fmt::format("nothing was heard of it for {} ms ({})", silent_ms, host_answered ? "--agent-timeout: its host answers" : "--node-timeout");
@@ -189,24 +191,33 @@ void Head::on_signals() {
 void Head::stop_here() {
   const std::int64_t lasts_s = options_.tree.membership.silent_parent_ns / os::second_ns;
   const bool ends = job_.agent_count() > 1 && job_.protocol != wire::Protocol::none;  // as tree_settings has it
-  fmt::print(stderr, "holdfast: stopped: the ranks go on{}\n", ends ? fmt::format(" for {} s (--cut-off) and end then, unless fg or bg comes before", lasts_s) : "");
-  ::raise(SIGSTOP);
+  if (::getsid(::getppid()) == ::getsid(0)) fmt::print(stderr, "holdfast: stopped: the ranks go on{}\n", ends ? fmt::format(" for {} s (--cut-off) and end then, unless fg or bg comes before", lasts_s) : "");
+  // By default, and so not where no shell could let us go on (an orphaned process group).
+  sigset_t stop;
+  ::sigemptyset(&stop);
+  ::sigaddset(&stop, SIGTSTP);
+  ::raise(SIGTSTP);
+  ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
+  ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
 }
 
-// Slurm has sent it to its tasks itself.
+// Before all agents are there no rank runs that could catch it; where a head resumes, they will be there soon.
 void Head::pass_signal(int signal) {
-  if (options_.launch.kind == LaunchOptions::Kind::given || ending_) return;
+  // A signal to all processes of the job comes by the keeper once more.
+  if (ending_ || !agents_.all_joined() || (facts_ && os::now().value - passed_at_[signal].value < echo_ns)) return;
+  passed_at_[signal] = os::now();
   if (job_.protocol != wire::Protocol::none && !std::exchange(signal_told_, true)) {
     output_.say(fmt::format("{} goes to the ranks that catch it, and not again to one that is recovered: its replay differs if what it sends depends on it",
                             os::signal_name(signal)));
   }
-  agents_.send_all(ControlKind::pass_signal, PassSignal{signal});
+  // Slurm has sent it to its tasks itself: to all agents but the one here, which is our child.
+  if (options_.launch.kind == LaunchOptions::Kind::given) agents_.send(0, ControlKind::pass_signal, PassSignal{signal});
+  else agents_.send_all(ControlKind::pass_signal, PassSignal{signal});
 }
 
 // The second time at once, and whoever does not read our output is not waited for.
 void Head::interrupt(int signal, bool now) {
-  // A signal to all processes of the job comes by the keeper once more.
-  constexpr std::int64_t echo_ns = 300 * os::millisecond_ns;
+  // As in pass_signal.
   if (facts_ && interrupted_ && !now && os::now().value - interrupted_at_.value < echo_ns) return;
   interrupted_at_ = os::now();
   if (interrupted_) output_.discard();

@@ -169,6 +169,7 @@ class Head {
   std::vector<std::pair<int, Orphan>> orphans_told_;  // by which agents, while resuming
   Instant interrupted_at_{};
   bool signal_told_ = false;
+  std::map<int, Instant> passed_at_;  // signals of the user
   std::set<std::string> notes_said_;  // of ranks, each once
   std::unique_ptr<Background> background_;
   os::UniqueFd signals_;

@@ -58,7 +58,7 @@ void end_what_is_left() {
 
 int keep_heads(HeadSeat seat, const std::function<int(HeadSeat)>& run_head) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  Result<os::UniqueFd> signals = os::catch_signals({SIGCHLD, SIGTERM, SIGINT, SIGHUP});
+  Result<os::UniqueFd> signals = os::catch_signals({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2});
   if (!signals) return 1;
   int short_lived = 0;
   for (int status = 0;; ++seat.epoch) {

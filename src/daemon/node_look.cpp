@@ -54,11 +54,13 @@ GroupMemory memory_of_groups() {
   std::ifstream in("/proc/self/cgroup");
   for (std::string line; std::getline(in, line);) {
     const std::string_view groups = line;  // 7:memory:/user, or 0::/user of version 2
-    const std::string of = fmt::format(",{},", groups.substr(0, groups.rfind(':')).substr(std::min(groups.find(':'), groups.size() - 1) + 1));
+    const std::size_t of_begin = groups.find(':') + 1, of_end = groups.find(':', of_begin);
+    if (of_begin == 0 || of_end == std::string_view::npos) continue;
+    const std::string of = fmt::format(",{},", groups.substr(of_begin, of_end - of_begin));
     const bool first = of.find(",memory,") != std::string::npos;
     if (!first && !groups.starts_with("0::")) continue;
     const GroupFiles& files = first ? version_1 : version_2;
-    for (std::filesystem::path group = groups.substr(groups.rfind(':') + 1);; group = group.parent_path()) {
+    for (std::filesystem::path group = groups.substr(of_end + 1);; group = group.parent_path()) {
       const std::string here = (files.root / group.relative_path()).string();
       const std::uint64_t most = number_in(here + files.most, ""), used = number_in(here + files.used, "");
       const std::uint64_t cache = number_in(here + "/memory.stat", files.cache);

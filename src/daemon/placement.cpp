@@ -89,8 +89,9 @@ int ranks_that_fill(const std::vector<Host>& hosts, MapBy map_by, WithoutRanks w
   std::int64_t total = 0;
   for (std::ptrdiff_t i = 0; i < std::ssize(hosts) - without.count(); ++i) {
     const int slots = hosts[static_cast<std::size_t>(i)].slots;
-    if (slots == slots_unlimited) return 1;
-    total += map_by.kind == MapBy::Kind::per_node ? map_by.count : std::max(1, slots);
+    const bool per_node = map_by.kind == MapBy::Kind::per_node;
+    if (slots == slots_unlimited && !per_node) return 1;
+    total += per_node ? map_by.count : std::max(1, slots);
   }
   return static_cast<int>(std::clamp<std::int64_t>(total, 1, INT32_MAX));
 }

@@ -37,7 +37,7 @@ struct Placement {
   std::vector<std::int32_t> node_of_rank;
 };
 
-// What fills the slots of the hosts with ranks, for a job whose number of ranks is not said; 1 where slots are unlimited.
+// What fills the slots of the hosts with ranks, for a job whose number of ranks is not said; 1 where slots are unlimited and no number for each is said.
 int ranks_that_fill(const std::vector<Host>& hosts, MapBy map_by, WithoutRanks without = {});
 
 // Hosts of unlimited slots share the ranks out evenly, and all of them count as nodes. `oversubscribe`: more ranks than slots are

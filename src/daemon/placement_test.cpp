@@ -48,6 +48,7 @@ TEST(Placement, RanksThatAreNotSaidFillTheSlots) {
   EXPECT_EQ(ranks_that_fill(two_and_three, by_slot, {1, 0}), 2);
   EXPECT_EQ(ranks_that_fill(two_and_three, by_slot, {1, 1}), 1);
   EXPECT_EQ(ranks_that_fill(unlimited(3), by_slot), 1);
+  EXPECT_EQ(ranks_that_fill(unlimited(3), per_node(2)), 6);
 }
 
 TEST(Placement, MoreRanksThanSlots) {

@@ -26,7 +26,7 @@ MutableBytes EngineImpl::new_log_segment() {
 bool EngineImpl::reserve(Peer& to, std::uint64_t payload_bytes) {
   while (!log_->reserve(payload_bytes, spare_chunks)) {
     make_room();
-    if (to.unprotected) return false;
+    if (to.unprotected) return no_room_since_ = 0, false;
   }
   no_room_since_ = 0;
   return true;
@@ -40,8 +40,9 @@ bool EngineImpl::log_has_room(std::uint64_t payload_bytes) const { return log_->
 bool EngineImpl::reserve_acknowledgement(Peer& to) {
   while (!log_->reserve(0)) {
     make_room();
-    if (to.unprotected) return false;
+    if (to.unprotected) return no_room_since_ = 0, false;
   }
+  no_room_since_ = 0;
   return true;
 }
 
@@ -62,20 +63,21 @@ void EngineImpl::make_room() {
     asked_unprotect_ = largest;
     no_room_since_ = now;
   }
-  // Nor is anything heard of other nodes then: who waits for that waits for ever.
+  // Nor is anything heard of other nodes while frames are being handled: who waits for that waits for ever.
   const bool deaf = in_rails_ && !largest && now - no_room_since_ > room_patience_ns;
-  if (deaf && !waits_for_own_node()) {
+  progress_rails();
+  if (deaf && waits_for_other_nodes_alone()) {
     abort(1, "neither memory nor disk is left for logs, not even for what this rank determines; raise --log-memory or --log-disk");
   }
-  progress_rails();
   ::sched_yield();
 }
 
 // Given up, and its log still stands.
 bool EngineImpl::is_awaited(const Peer& p) const { return p.unprotected && !p.out.stream_released && logged_for(p.rank) > 0; }
 
-bool EngineImpl::waits_for_own_node() const {
-  return std::ranges::any_of(local_peers_, [this](const Peer* p) { return is_awaited(*p); });
+bool EngineImpl::waits_for_other_nodes_alone() const {
+  auto awaited = [this](const Peer* p) { return is_awaited(*p); };
+  return std::ranges::any_of(remote_peers_, awaited) && std::ranges::none_of(local_peers_, awaited);
 }
 
 Peer* EngineImpl::largest_stream() {

@@ -252,7 +252,7 @@ class EngineImpl {
   void make_room();
   MutableBytes new_log_segment();
   bool is_awaited(const Peer& p) const;
-  bool waits_for_own_node() const;
+  bool waits_for_other_nodes_alone() const;
   Peer* largest_stream();
   std::uint64_t logged_for(Rank receiver) const;
   void publish_log_done(Peer& peer);

@@ -12,6 +12,7 @@ void EngineImpl::store_events() {
   const bool outer = std::exchange(storing_, true);
   while (!log_->reserve_raw(job.rank_count, protocol.events().size())) make_room();
   storing_ = outer;
+  no_room_since_ = 0;
   if (!protocol.has_events()) return;
   const std::uint64_t position = past_events_ + log_->published(job.rank_count);
   log_->append_raw(job.rank_count, protocol.events());

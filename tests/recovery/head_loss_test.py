@@ -58,7 +58,7 @@ class HeadLoss(Detached):
 
     def test_a_head(self):
         for nodes, more in some(((1, ()), (2, ()), (2, ("--spares", 1)), (2, ("--event-loggers", 2)), (6, ("--fan-out", 2)),
-                                 (3, ("--protocol", "optimist")), (2, ("--log-level", "process+node"))), 3):
+                                 (3, ("--protocol", "optimist")), (2, ("--log-level", "process+node"))), 2):
             with self.subTest(nodes=nodes, more=more):
                 job = self.orders("-n", 6, "--nodes", nodes, *more)
                 self.assertTrue(self.kill_this_head(job))
@@ -92,7 +92,7 @@ class HeadLoss(Detached):
 
     def test_with_nodes(self):
         """Nobody tells the new head of what was there; ranks start again on the spare, as with a lost node."""
-        for fan_out, nodes in some(((32, (1,)), (2, (0,)), (2, (0, 2))), 2):
+        for fan_out, nodes in some(((32, (1,)), (2, (0,)), (2, (0, 2))), 1):
             with self.subTest(fan_out=fan_out, nodes=nodes):
                 job = self.orders("-n", 4, "--nodes", 4, "--spares", 2, "--fan-out", fan_out)
                 agents = sorted(pid for pid, words in commands_of(processes_of(self.marker)).items() if words.startswith("holdfast agent"))
@@ -264,7 +264,7 @@ for i in range(60000):
 
     def test_at_each_point_of_a_rollback(self):
         """The first cut is that of the lost rank, the others are those of orphans."""
-        for point in some(("cut.kept:1", "cut.kept:2", "cut.told:1", "orphan.heard:1", "rollback.kept:1", "rollback.told:2"), 3):
+        for point in some(("cut.kept:1", "cut.kept:2", "cut.told:1", "orphan.heard:1", "rollback.kept:1", "rollback.told:2"), 2):
             with self.subTest(point=point):
                 report = self.end(self.lose_what_was_determined("--inject", f"head,point={point}"))
                 self.expect_orders(4, 150, (), False)

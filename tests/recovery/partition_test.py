@@ -13,6 +13,7 @@ import unittest
 from pathlib import Path
 
 from orders_job import OrdersJob
+from some import some
 
 OrdersJob.build, OrdersJob.orders = (Path(sys.argv.pop(1)).resolve() for _ in range(2))
 
@@ -65,7 +66,7 @@ class Partitions(OrdersJob):
 
     def test_a_short_one_goes_unnoticed(self):
         # At level node no frame leaves without the holder's answer; without logs nothing but the ranks' connections is needed.
-        for options in ((), ("--log-level", "process"), ("--protocol", "none")):
+        for options in some(((), ("--log-level", "process"), ("--protocol", "none")), 2):
             with self.subTest(options=options):
                 words = ("-n", 4, "--nodes", 2, "--node-timeout", patient_ms, *(("--spares", 1) if not options else ()), *options)
                 self.watch(*words, 100, 2000)

@@ -13,6 +13,7 @@ import unittest
 from pathlib import Path
 
 import jobs
+from some import some
 
 BUILD, PROGRAMS = (Path(sys.argv.pop(1)).resolve() for _ in range(2))
 SEED = int(os.environ.get("HOLDFAST_SEED", secrets.randbelow(1 << 30)))
@@ -45,40 +46,35 @@ class Threads(unittest.TestCase):
         self.assertNotIn("differ", outcome.stderr, text)
         self.assertEqual([r["unprotected"] for r in outcome.report["ranks"]], [unprotected] * 3, text)
 
-    def killed(self, story, rate="20/s", times=2, **more):
-        for i in range(times):
-            for protocol in PROTOCOLS:
+    def killed(self, story, rate="20/s", **more):
+        """On one node under each protocol, and on two."""
+        for i, (nodes, protocol) in enumerate(some(((1, "pessimist"), (1, "optimist"), (2, "pessimist"), (2, "optimist")), 2)):
+            with self.subTest(nodes=nodes, protocol=protocol):
                 outcome = jobs.run(BUILD, 3, words(story), inject=["kill:rank=1,call=150", KILLS.format(rate, SEED + i)], timeout_s=100,
-                                   options=["--protocol", protocol], **more)
+                                   options=["--protocol", protocol], nodes=nodes, **more)
                 self.check(outcome, story)
                 self.assertGreater(outcome.kills, 0, f"HOLDFAST_SEED={SEED}")
 
     def test_queue_of_two_threads(self):
         self.killed("queue of two")
-        self.killed("queue of two", nodes=2, times=1)
 
     def test_queue_of_four_threads(self):
         self.killed("queue of four")
-        self.killed("queue of four", nodes=2, times=1)
 
     def test_a_thread_that_serves_others(self):
         self.killed("served")
-        self.killed("served", nodes=2, times=1)
 
     def test_openmp(self):
         self.killed("OpenMP")
-        self.killed("OpenMP", nodes=2, times=1)
 
     def test_openmp_of_three_threads(self):
-        self.killed("OpenMP of three", times=1)
+        self.killed("OpenMP of three")
 
     def test_a_thread_that_reads_clocks_and_outlives_finalize(self):
         self.killed("helped")
-        self.killed("helped", nodes=2)
 
     def test_functions_that_mpi_calls(self):
         self.killed("called")
-        self.killed("called", nodes=2, times=1)
 
     def test_a_barrier_that_was_begun_before_init(self):
         for _ in range(3):
@@ -87,23 +83,20 @@ class Threads(unittest.TestCase):
 
     def test_threads_of_c11(self):
         self.killed("C11")
-        self.killed("C11", nodes=2, times=1)
 
     def test_locks_of_all_kinds_and_clocks(self):
         self.killed("mixed")
-        self.killed("mixed", nodes=2, times=1)
 
     def test_threads_of_a_program_that_asks_for_less(self):
         funneled = ["env", "OMP_WAIT_POLICY=passive", PROGRAMS / "recovery_threads_funneled", 1000, 2]
         helped = [PROGRAMS / "recovery_threads_helped", 1000, 0]
         inject = ["kill:rank=1,call=500", KILLS.format("10/s", SEED)]
-        for nodes in (1, 2):
-            for protocol, command in itertools.product(PROTOCOLS, (funneled, helped)):
-                outcome = jobs.run(BUILD, 3, command, nodes=nodes, inject=inject, timeout_s=100,
-                                   options=["--order-threads", "always", "--protocol", protocol])
-                text = f"HOLDFAST_SEED={SEED}\n{outcome.shell_line()}\n{outcome.stderr}"
-                self.assertEqual((outcome.exit_code, outcome.stdout), (0, b"ok 3000\n"), text)
-                self.assertGreater(outcome.kills, 0, text)
+        for nodes, protocol, command in some(itertools.product((1, 2), PROTOCOLS, (funneled, helped)), 3):
+            outcome = jobs.run(BUILD, 3, command, nodes=nodes, inject=inject, timeout_s=100,
+                               options=["--order-threads", "always", "--protocol", protocol])
+            text = f"HOLDFAST_SEED={SEED}\n{outcome.shell_line()}\n{outcome.stderr}"
+            self.assertEqual((outcome.exit_code, outcome.stdout), (0, b"ok 3000\n"), text)
+            self.assertGreater(outcome.kills, 0, text)
         outcome = jobs.run(BUILD, 3, funneled, inject=inject, timeout_s=100)
         self.assertEqual(outcome.exit_code, 1, outcome.stderr)
         self.assertRegex(outcome.stderr, "differs .*this rank has 2 threads, and in which order they take locks was not recorded: --order-threads always")

@@ -5,10 +5,12 @@
 namespace hf::mpi {
 namespace {
 
-// The inputs of `n` ranks; a null one is received into a temporary buffer, from the peer of that number.
-void receive_inputs(Schedule& s, const Reduction& r, const void** inputs, int n) {
+constexpr int none = -1;
+
+// The inputs of `n` ranks, but for the own one, which is there: each into a temporary buffer, from the peer of that number.
+void receive_inputs(Schedule& s, const Reduction& r, const void** inputs, int n, int own) {
   for (int from = 0; from < n; ++from) {
-    if (inputs[from]) continue;
+    if (from == own) continue;
     inputs[from] = s.temporary(r.count, *r.type);
     s.recv(from, r.part(inputs[from]));
   }
@@ -39,7 +41,7 @@ void list_gathered_allreduce(Schedule& s, const Reduction& r, const void* send, 
   auto** inputs = s.array<const void*>(s.size());
   inputs[s.rank()] = send;
   send_to_others(s, r.part(send), 0, s.size());
-  receive_inputs(s, r, inputs, s.size());
+  receive_inputs(s, r, inputs, s.size(), s.rank());
   reduce_inputs(s, r, inputs, s.size(), receive);
 }
 
@@ -50,7 +52,7 @@ void list_gathered_reduce(Schedule& s, const Reduction& r, const void* send, voi
   }
   auto** inputs = s.array<const void*>(s.size());
   inputs[root] = send;
-  receive_inputs(s, r, inputs, s.size());
+  receive_inputs(s, r, inputs, s.size(), root);
   reduce_inputs(s, r, inputs, s.size(), receive);
 }
 
@@ -59,7 +61,7 @@ void list_gathered_prefix(Schedule& s, const Reduction& r, const void* send, voi
   auto** inputs = s.array<const void*>(s.size());
   inputs[s.rank()] = send;
   send_to_others(s, r.part(send), s.rank() + 1, s.size());
-  receive_inputs(s, r, inputs, s.rank());
+  receive_inputs(s, r, inputs, s.rank(), none);
   if (n > 0) reduce_inputs(s, r, inputs, n, receive);
 }
 
@@ -72,7 +74,7 @@ void list_gathered_reduce_scatter(Schedule& s, const Reduction& r, const void* s
   if (mine.count == 0) return;
   auto** inputs = s.array<const void*>(s.size());
   inputs[rank] = r.at(send, first[rank]);
-  receive_inputs(s, mine, inputs, s.size());
+  receive_inputs(s, mine, inputs, s.size(), rank);
   reduce_inputs(s, mine, inputs, s.size(), receive);
 }
 
@@ -81,20 +83,20 @@ void list_gathered_inter(Schedule& s, const Reduction& r, const void* send, void
   s.among(*s.comm().remote);
   for (int to = 0; to < remote; ++to) s.send(to, r.part(send));
   auto** inputs = s.array<const void*>(remote);
-  receive_inputs(s, r, inputs, remote);
+  receive_inputs(s, r, inputs, remote, none);
   for (int i = 0; i < remote; ++i) inputs[i] = r.at(inputs[i], from);
   if (n > 0) reduce_inputs(s, {r.op, r.type, n}, inputs, remote, receive);
 }
 
 void list_gathered_inter_reduce(Schedule& s, const Reduction& r, const void* send, void* receive, int root) {
   s.among(*s.comm().remote);
-  if (!receive) {
+  if (root != mpi::root) {
     s.send(root, r.part(send));
     return;
   }
   const int remote = s.comm().remote->size();
   auto** inputs = s.array<const void*>(remote);
-  receive_inputs(s, r, inputs, remote);
+  receive_inputs(s, r, inputs, remote, none);
   reduce_inputs(s, r, inputs, remote, receive);
 }
 

@@ -12,7 +12,7 @@ void list_gathered_prefix(Schedule& s, const Reduction& r, const void* send, voi
 void list_gathered_reduce_scatter(Schedule& s, const Reduction& r, const void* send, void* receive, const Count* first);
 // Of an intercommunicator: the remote group's inputs, of whose result this rank gets `n` elements from that one on.
 void list_gathered_inter(Schedule& s, const Reduction& r, const void* send, void* receive, Count from, Count n);
-// `receive`: at the root; else null.
+// `receive`: where root is MPI_ROOT; the others have none.
 void list_gathered_inter_reduce(Schedule& s, const Reduction& r, const void* send, void* receive, int root);
 
 }  // namespace hf::mpi

@@ -150,7 +150,7 @@ int make_inter_reduce(Process& p, Schedule& s, const void* sendbuf, void* recvbu
   const Reduction r{&op, &type, count};
   if (r.bytes() == 0) return success;
   if (s.defers(op)) {
-    list_gathered_inter_reduce(s, r, sendbuf, here ? recvbuf : nullptr, root);
+    list_gathered_inter_reduce(s, r, sendbuf, recvbuf, root);
     return success;
   }
   const bool first = s.comm().rank() == 0;

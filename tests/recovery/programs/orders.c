@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "program_parts.h"
 
@@ -54,8 +55,10 @@ int main(int argc, char** argv) {
     }
     memcpy(&digest, buffer, sizeof digest);
     told = digest_of(told, digest);
-    /* Not in the order of the ranks, in which they come when they are all there. */
-    compute((long)(digest_of(digest_of(digest_seed, (uint64_t)rank), (uint64_t)round) >> 7 & 3) * microseconds / 2);
+    /* Not in the order of the ranks, in which they come when they are all there. Most of it asleep: there are more of them than cores. */
+    const long pause = (long)(digest_of(digest_of(digest_seed, (uint64_t)rank), (uint64_t)round) >> 7 & 3) * microseconds / 2;
+    compute(pause / 4);
+    if (pause > 0) usleep((useconds_t)(pause - pause / 4));
   }
   if (rank == 0 || rank != untold) printf("rank %d digest %016llx\n", rank, (unsigned long long)told);
   free(buffer);
