@@ -164,7 +164,8 @@ std::string Agent::why_lost(const AdoptedRank& adopted, const EventKeeper::Found
 
 Result<> Agent::adopt_one(const AdoptedRank& adopted, const EventKeeper::Found& found) {
   const Adopt& head = adoptions_.front().head;
-  if (std::string lost = why_lost(adopted, found); !lost.empty()) return fail(lost);
+  // Under optimist that was asked before what the cuts left of it.
+  if (std::string lost = optimist() ? std::string() : why_lost(adopted, found); !lost.empty()) return fail(lost);
   // A hosting that was cut off may have sent part of an event: nothing depends on it.
   const Bytes whole = Bytes(found.bytes).first(core::vprotocol::whole_events(found.bytes));
   const std::uint32_t past = adopted.incarnation - 1;
@@ -175,7 +176,7 @@ Result<> Agent::adopt_one(const AdoptedRank& adopted, const EventKeeper::Found& 
   local(adopted.rank)->log_base = past;
   set_place(adopted.rank, ticket_.node, head.group, past, own_logs());
   board_.set_events_term(adopted.rank, Term{adopted.term});
-  keeper_->add_rank(Rank{adopted.rank}, Term{adopted.term}, {whole.size(), found.last_failed});
+  keeper_->add_rank(Rank{adopted.rank}, Term{adopted.term}, {whole.size(), found.last_failed}, found.term.value < adopted.told_next);
   return {};
 }
 

@@ -51,9 +51,12 @@ void Agent::look_at_streams() {
 bool Agent::follow_stream(LocalRank& rank, std::uint64_t at_least) {
   core::vprotocol::RecordedDependencies& recorded = rank.depends.recorded;
   if (segments_->event_extent(rank.rank).end < recorded.taken() + at_least) return true;
-  const auto read = segments_->walk_events(rank.rank, recorded.taken(), UINT64_MAX, UINT64_MAX, [&](Bytes events) { recorded.take(events); });
+  const auto read = segments_->walk_events(rank.rank, recorded.taken(), UINT64_MAX, UINT64_MAX, [&](Bytes events) {
+    recorded.take(events);
+    recorded.forget_stable(cuts_, stable_);
+    on_busy();
+  });
   if (!read) return on_damaged(Rank{rank.rank}), false;
-  recorded.forget_stable(cuts_, stable_);
   return true;
 }
 
@@ -174,6 +177,7 @@ std::vector<Dependency> Agent::unstable_dependencies(LocalRank& rank) {
       const Dependency recorded = core::vprotocol::dependency_of(head);
       depends.vector->merge({&recorded, 1}, cuts_);
     }
+    on_busy();
   });
   if (!read) return on_damaged(Rank{rank.rank}), std::vector<Dependency>();
   depends.looked_at = *read;

@@ -88,9 +88,8 @@ void EventKeeper::ask(int place) {
   fetch_->visits[place] = std::move(visit);
 }
 
-// With several copies another holder has them too; whether what is found suffices is decided then.
+// Another place may have them too; whether what is found suffices is decided then.
 void EventKeeper::on_place_closed(int place) {
-  if (copies_.count() == 1) return give_up(fmt::format("agent {}, which holds their events, cannot be reached", place));
   fetch_->place_lost = true;
   done(place);
 }

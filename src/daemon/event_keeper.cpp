@@ -77,7 +77,7 @@ EventKeeper::Extent EventKeeper::stable(Rank rank) const {
   return on_nodes_ ? core::event_logger::in_both(copies_.stable(rank), on_disk) : on_disk;
 }
 
-void EventKeeper::add_rank(Rank rank, Term term, const Extent& promised) {
+void EventKeeper::add_rank(Rank rank, Term term, const Extent& promised, bool settled) {
   stop_carrying();
   terms_[rank] = term;
   // Of several places one is enough to find it, and all must have it before it is stable.
@@ -85,7 +85,7 @@ void EventKeeper::add_rank(Rank rank, Term term, const Extent& promised) {
 #ifdef HOLDFAST_MUTATE_FOUND_IS_STABLE
   const Extent told = promised;
 #else
-  const Extent told = several ? Extent{} : promised;
+  const Extent told = several || !settled ? Extent{} : promised;
 #endif
   if (on_nodes_) {
     copies_.add(rank, term, promised, told);
@@ -134,7 +134,10 @@ void EventKeeper::set_holder(int number, int agent, Generation generation, int s
   if (standby >= 0) standby_ = visit(standby);
   if (agent >= 0) return;
   copies_.on_no_holder(number);
-  for (auto [rank, term] : terms_) tell(rank);
+  for (auto [rank, term] : terms_) {
+    see_written(rank);  // all of it is stable now, also what nobody has told of
+    tell(rank);
+  }
 }
 
 EventKeeper::Visit EventKeeper::visit(int agent) {
@@ -250,8 +253,8 @@ void EventKeeper::on_answer(Copy& copy, Bytes payload) {
 void EventKeeper::on_settled(Rank rank) {
   if (!terms_.contains(rank) || !on_nodes_) return;
   copies_.on_settled(rank);
-  tell(rank);
   look_again(rank);
+  tell(rank);
   pump();
   carry_if_may();
 }

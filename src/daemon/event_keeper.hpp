@@ -72,7 +72,8 @@ class EventKeeper {
   void set_address(int agent, Address at) { agents_[agent] = at; }
 
   // ---- for the ranks of this agent
-  void add_rank(Rank rank, Term term, const Extent& promised);
+  // `settled`: what was found of it comes from a hosting whose agent might tell it to be stable (docs/node-loss.md).
+  void add_rank(Rank rank, Term term, const Extent& promised, bool settled = true);
   void set_holder(int copy, int agent, Generation generation, int standby);  // -1: no other agent is left
   void look(Rank rank);  // it has written something
   // It goes on under this term with its events up to there, which have been written as such.

@@ -181,7 +181,8 @@ void Head::resume_over() {
   for (int node = 0; node < job_.agent_count(); ++node) {
     AgentState& state = states_[static_cast<std::size_t>(node)];
     if (state.superseded) agents_.expel(node);
-    if (!job_.has_holders() || state.superseded || state.lost_early || ranks_at(node).empty()) continue;
+    const bool has_something = !ranks_at(node).empty() || job_.protocol == wire::Protocol::optimist;  // then news of others pass through it
+    if (!job_.has_holders() || state.superseded || state.lost_early || !has_something) continue;
     state.held.copies.clear();
     give_holders(node);
   }

@@ -187,6 +187,7 @@ class EngineImpl {
   void send_acknowledgement(Peer& peer, FrameHeader header);
   void send_control(Peer& peer, const FrameHeader& header);
   void pump_log(Peer& peer);
+  void offer_backlog(Peer& to);
   void pump_queue(Peer& peer);
   bool offer_queued(Peer& peer, QueuedFrame& frame);
   void pump_transfers(Peer& peer);
@@ -573,6 +574,9 @@ class EngineImpl {
   std::uint64_t written_events_ = 0;     // of the gate, when all of them were written last
   std::uint64_t told_end_ = 0;           // of the event stream when the agent was last told
   std::vector<Message*> probed_;         // taken by a matched probe, and not received yet
+  static constexpr std::uint64_t calls_unheard_max = 16;
+  bool hears_rails_ = false;             // in one of the next calls: a backlog waits for a connection
+  unsigned tests_ = 0;                   // look_while_testing was called
   std::uint64_t tested_activity_ = 0;    // activity() as look_while_testing saw it last, and since when
   std::int64_t tested_since_ = 0;
   bool (*tell_several_)(void*) = nullptr;  // of order_threads

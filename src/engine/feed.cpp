@@ -67,11 +67,13 @@ bool EngineImpl::feed_incarnation(Peer& from) {
     if (!is_final) return false;
     ++in.fed;  // died before it had a log, and never will have one
     in.cursor = 0;
+    in.reader.reset();
     return true;
   }
-  if (!in.reader && in.cursor < log->reader(job.self.value).published()) {
-    in.reader.emplace(log->reader(job.self.value));
-    in.reader->seek(StreamPosition{in.cursor});
+  // It stays where it stood: the way there from the beginning is as long as the log.
+  if (in.cursor < log->reader(job.self.value).published()) {
+    if (!in.reader) in.reader.emplace(log->reader(job.self.value));
+    in.reader->advance_to(StreamPosition{in.cursor});
   }
   segment::Record record;
   const std::uint32_t begun = in.begun_again;
@@ -96,10 +98,7 @@ bool EngineImpl::feed_incarnation(Peer& from) {
     in.reader.reset();
     return true;
   }
-  if (in.open && in.cursor >= in.opening) {
-    in.feeding = false;
-    in.reader.reset();
-  }
+  if (in.open && in.cursor >= in.opening) in.feeding = false;
   return false;
 }
 

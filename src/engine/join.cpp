@@ -186,6 +186,7 @@ void EngineImpl::look_at_call() {
   if (calls.number == kill_at_call) ::kill(::getpid(), SIGKILL);
   if (!caught_up_ && calls.number >= past_calls_ && !protocol.replaying()) report_caught_up();
   if (drops_every_ > 0 && calls.number % drops_every_ == 0) pretend_checkpoints();
+  if (std::exchange(hears_rails_, false)) progress();
   if (!caught_up_) return;
   // With nothing of the predecessors' left to find, messages go the short way again.
   if (sent_before_ && sent_before_->exhausted()) sent_before_.reset();

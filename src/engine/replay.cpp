@@ -142,6 +142,7 @@ Message* EngineImpl::probe_test(Context context, Rank source, MessageTag tag, bo
   Message* found = nullptr;
   if (plan.kind == Engine::TestPlan::nothing) {
     progress();
+    look_while_testing();
     return nullptr;
   }
   if (plan.kind == Engine::TestPlan::exactly) {
@@ -154,6 +155,7 @@ Message* EngineImpl::probe_test(Context context, Rank source, MessageTag tag, bo
     found = look(context, source, tag);
     if (!found) {
       progress();
+      look_while_testing();
       found = look(context, source, tag);
     }
     if (found) see(peer(found->source), found->taken);

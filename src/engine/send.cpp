@@ -100,6 +100,16 @@ void EngineImpl::send_logged(Peer& to, SendOperation& op, FrameHeader header) {
   await_match(to, op);
   if (nothing_waits && ensure_open(to) && offer_record(to, record, &op.source)) to.out.sent = log_->appended(stream);
   else wake(to);
+  if (!nothing_waits) offer_backlog(to);
+}
+
+// Who only sends, to whom all is complete at once, never waits: what had no room before is offered with what comes after it. Over TCP the connection
+// has to be heard as well, before it is there.
+void EngineImpl::offer_backlog(Peer& to) {
+  pump_log(to);
+  if (to.local || to.out.sent == log_->published(to.rank.value)) return;
+  hears_rails_ = true;
+  calls.look_at = std::min(calls.look_at, calls.number + calls_unheard_max);
 }
 
 // At the gate, for events that are not stable; the record that was appended last is published when it opens.

@@ -26,7 +26,7 @@ constexpr std::int64_t crowded_patience_ns = 3'000;
 constexpr std::int64_t share_look_ns = 5'000'000;
 constexpr int sleep_ms_max = 1000;
 constexpr std::int64_t testing_quiet_ns = 2'000'000;
-constexpr unsigned testing_passes = 64;  // looks at the rails of one that tests, between two looks at the clock
+constexpr unsigned testing_passes = 64;  // tests and probes that find nothing, between two looks at the clock
 constexpr std::int64_t quiet_ns = 30'000'000;  // longer than a round trip; one that takes longer brings a payload twice
 constexpr std::int64_t look_pause_ns_max = 1'000'000'000;  // between looks into the logs of others while nothing comes
 constexpr unsigned idle_look_every = 64;  // passes between looks at the connections to agents that have no question
@@ -218,14 +218,16 @@ void EngineImpl::look_into_logs() {
 
 // A program that tests and does not wait: the same, once nothing has come for a while.
 void EngineImpl::look_while_testing() {
-  if (!agent || passes_ % testing_passes != 0) return;
+  if (!agent || ++tests_ % testing_passes != 0) return;
   const std::uint64_t current = activity();
   const std::int64_t now = now_ns();
   if (current == tested_activity_ && now - tested_since_ < testing_quiet_ns) return;
   const bool quiet = current == tested_activity_;
   tested_activity_ = current;
   tested_since_ = now;
-  if (quiet) look_into_logs();
+  if (!quiet) return;
+  look_up_awaited();
+  look_into_logs();
 }
 
 // Nothing has come for so long that payloads under way are taken from the logs of those who do not send them.

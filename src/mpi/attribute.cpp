@@ -93,8 +93,12 @@ template <class Of>
 int set(Process& p, typename Of::Object& object, int number, void* value) {
   Keyval* keyval = p.keyvals.find(Of::kind, number);
   if (!keyval || keyval->freed) return unknown_keyval(p, number);
-  if (int code = remove<Of>(p, object, keyval)) return code;
-  object.attributes.entries.push_back({retain(keyval), value});
+  retain(keyval);  // the callback may free the key
+  if (int code = remove<Of>(p, object, keyval)) {
+    p.keyvals.drop(*keyval);
+    return code;
+  }
+  object.attributes.entries.push_back({keyval, value});
   return success;
 }
 
@@ -148,7 +152,8 @@ int* predefined_attribute(Process& p, int number) {
 
 // Taken anew at each question: what they say is known only after MPI_Init, or may change.
 void update_predefined(Process& p) {
-  const engine::JobMap job = p.engine ? p.engine->job() : engine::JobMap{};
+  static const engine::JobMap none;
+  const engine::JobMap& job = p.engine ? p.engine->job() : none;
   p.predefined_attributes = {
       .tag_ub = tag_ub,
       .io = any_source,   // every rank can

@@ -17,7 +17,7 @@ std::size_t span_of(std::size_t bytes) {
 
 }  // namespace
 
-BufferSpace::BufferSpace(void* buffer, Count size, WhenFull when_full) : buffer_(buffer), size_(size), when_full_(when_full) {
+BufferSpace::BufferSpace(void* buffer, Count size, Keeps keeps) : buffer_(buffer), size_(size), keeps_(keeps) {
   if (automatic()) return;
   void* aligned = buffer;
   std::size_t room = static_cast<std::size_t>(size);
@@ -41,6 +41,9 @@ BufferSlot* BufferSpace::take(std::size_t bytes) {
   sweep();
   const std::size_t span = span_of(bytes);
   if (automatic()) return take_own(span);
+  const bool fits = begin_ && span <= static_cast<std::size_t>(end_ - begin_);
+  // A protocol logs: what stands in the program's memory then is the same in a replay, and these slots are not.
+  if (keeps_ == Keeps::apart) return fits ? take_own(span) : nullptr;
   std::byte* gap = begin_;
   for (BufferSlot** where = &first_;; where = &(*where)->next) {
     std::byte* gap_end = *where ? reinterpret_cast<std::byte*>(*where) : end_;
@@ -48,8 +51,7 @@ BufferSlot* BufferSpace::take(std::size_t bytes) {
     if (!*where) break;
     gap = gap_end + (*where)->span;
   }
-  const bool fits = begin_ && span <= static_cast<std::size_t>(end_ - begin_);
-  return fits && when_full_ == WhenFull::grow ? take_own(span) : nullptr;
+  return nullptr;
 }
 
 BufferSlot* BufferSpace::take_own(std::size_t span) {

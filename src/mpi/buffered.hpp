@@ -26,15 +26,15 @@ struct BufferSlot {
 };
 static_assert(sizeof(BufferSlot) + 4 * alignof(std::max_align_t) <= bsend_overhead);
 
-// What happens to a message that the buffer could hold, were it empty. When the messages before it leave differs from run to run:
-// where a rank must do the same again (a protocol that logs), it may not depend on that, and such a message gets memory of its own.
-enum class WhenFull { refuse, grow };
+// Where messages are kept that the buffer could hold, were it empty. When those before them leave differs from run to run: where a rank must do the
+// same again (a protocol that logs), neither an error nor what then stands in the program's memory may depend on that, and each has memory of its own.
+enum class Keeps { in_buffer, apart };
 
 // The slots of one attached buffer, first fit by address: it holds whatever the standard's model of a circular queue
 // would. With MPI_BUFFER_AUTOMATIC each slot is an allocation of its own. The engine completes the slots' operations.
 class BufferSpace {
  public:
-  BufferSpace(void* buffer, Count size, WhenFull when_full = WhenFull::refuse);
+  BufferSpace(void* buffer, Count size, Keeps keeps = Keeps::in_buffer);
   ~BufferSpace();  // only when idle
   BufferSpace(const BufferSpace&) = delete;
   BufferSpace& operator=(const BufferSpace&) = delete;
@@ -61,7 +61,7 @@ class BufferSpace {
   std::byte* end_ = nullptr;
   BufferSlot* first_ = nullptr;  // in the buffer
   BufferSlot* own_ = nullptr;    // with memory of their own
-  WhenFull when_full_;
+  Keeps keeps_;
   std::uint64_t serial_ = 0;
 };
 

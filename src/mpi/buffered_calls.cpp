@@ -28,7 +28,7 @@ OfComm* entry_of(Process& p, const Comm& comm) {
   return found == p.buffers.of_comm.end() ? nullptr : &*found;
 }
 
-WhenFull when_full(const Process& p) { return p.engine->job().logging ? WhenFull::grow : WhenFull::refuse; }
+Keeps keeps(const Process& p) { return p.engine->job().logging ? Keeps::apart : Keeps::in_buffer; }
 
 int check_attach(Process& p, void* buffer, Count size, bool attached) {
   if (attached) {
@@ -63,7 +63,7 @@ int iflush(std::shared_ptr<BufferSpace> space, Request*& request) {
 
 int buffer_attach(Process& p, void* buffer, Count size) {
   if (int code = check_attach(p, buffer, size, p.buffers.process != nullptr)) return code;
-  p.buffers.process = std::make_shared<BufferSpace>(buffer, size, when_full(p));
+  p.buffers.process = std::make_shared<BufferSpace>(buffer, size, keeps(p));
   return success;
 }
 
@@ -83,7 +83,7 @@ int buffer_iflush(Process& p, Request*& request) { return iflush(p.buffers.proce
 
 int comm_attach_buffer(Process& p, Comm& comm, void* buffer, Count size) {
   if (int code = check_attach(p, buffer, size, entry_of(p, comm) != nullptr)) return code;
-  p.buffers.of_comm.emplace_back(retain(&comm), std::make_shared<BufferSpace>(buffer, size, when_full(p)));
+  p.buffers.of_comm.emplace_back(retain(&comm), std::make_shared<BufferSpace>(buffer, size, keeps(p)));
   return success;
 }
 

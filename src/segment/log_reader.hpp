@@ -54,6 +54,10 @@ class LogReader {
   // Advances to the first record at or after `position` without handing them out. Where that was dropped, it is as damaged.
   void seek(StreamPosition position);
   void seek_first();  // that was not dropped
+  // The same for a position at which a record stands, or the next will: without looking at those on the way.
+  void advance_to(StreamPosition position) {
+    if (position.value > position_) position_ = position.value;
+  }
 
   // Payload bytes [offset, offset + n) of a record, as views into the log, appended to `pieces`. False when damaged.
   bool pieces(const Record& record, std::uint64_t offset, std::uint64_t n, std::vector<Bytes>& pieces);

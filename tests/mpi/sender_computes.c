@@ -1,6 +1,6 @@
-/* sender_computes BYTES COUNT [first|tests]: rank 0 sends COUNT messages to rank 1 and then computes without a call of MPI until that one has
+/* sender_computes BYTES COUNT [first|tests|probes]: rank 0 sends COUNT messages to rank 1 and then computes without a call of MPI until that one has
    them all, whether the network took them at once or not. With `first` these are all that it ever sends, and the first one waits until it is
-   stable from whom rank 0 has received. With `tests` rank 1 does not wait for them: it tests, now and then. */
+   stable from whom rank 0 has received. With `tests` rank 1 does not wait for them: it tests, now and then; with `probes` it looks for them with MPI_Iprobe. */
 #include <unistd.h>
 
 #include "check.h"
@@ -32,8 +32,14 @@ static void send_and_compute(char* buffer, int bytes, int count) {
   CHECK(there);
 }
 
-static void receive_one(char* buffer, int bytes, int tests) {
-  if (!tests) {
+enum How { waits, tests, probes };
+
+static void receive_one(char* buffer, int bytes, enum How how) {
+  for (int found = 0, i = 0; how == probes && !found; ++i) {
+    OK(MPI_Iprobe(0, data_tag, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE));
+    if (i > 1000) usleep(20);
+  }
+  if (how != tests) {
     OK(MPI_Recv(buffer, bytes, MPI_CHAR, 0, data_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     return;
   }
@@ -45,11 +51,11 @@ static void receive_one(char* buffer, int bytes, int tests) {
   }
 }
 
-static void receive(char* buffer, int bytes, int count, int tests) {
+static void receive(char* buffer, int bytes, int count, enum How how) {
   char mark[64];
   OK(MPI_Recv(mark, sizeof mark, MPI_CHAR, 0, name_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   for (int i = 0; i < count; ++i) {
-    receive_one(buffer, bytes, tests);
+    receive_one(buffer, bytes, how);
     CHECK_INT((char)(i + 1), buffer[0]);
     CHECK_INT((char)(i + 1), buffer[bytes - 1]);
   }
@@ -58,7 +64,8 @@ static void receive(char* buffer, int bytes, int count, int tests) {
 
 int main(int argc, char** argv) {
   const int bytes = argc > 1 ? atoi(argv[1]) : 1, count = argc > 2 ? atoi(argv[2]) : 1;
-  const int first = argc > 3 && strcmp(argv[3], "first") == 0, tests = argc > 3 && strcmp(argv[3], "tests") == 0;
+  const int first = argc > 3 && strcmp(argv[3], "first") == 0;
+  const enum How how = argc > 3 && strcmp(argv[3], "tests") == 0 ? tests : argc > 3 && strcmp(argv[3], "probes") == 0 ? probes : waits;
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &world_rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &world_size));
@@ -70,7 +77,7 @@ int main(int argc, char** argv) {
     send_and_compute(buffer, bytes, count);
   } else if (world_rank == 1) {
     pause_ms(20); /* what comes first comes unexpected, and the sender is not drained meanwhile */
-    receive(buffer, bytes, count, tests);
+    receive(buffer, bytes, count, how);
   }
   free(buffer);
   OK(MPI_Finalize());

@@ -38,11 +38,16 @@ Store::Verdict Store::on_append(Rank rank, Term term, Generation generation, std
   const bool asks = is_question(last_failed, bytes);
   // What stands behind is part of an event that the hosting before could not send whole.
   if (asks && term > stream.label.term) shorten(stream, position);
+  const bool continues = term == stream.label.term && stream.known;
   stream.begin(term);
   stream.label.generation = generation;
   stream.known = true;
   if (asks) position = std::min<std::uint64_t>(position, stream.bytes.size());
   if (position > stream.bytes.size()) return Verdict::gap;
+  // What is here of this hosting already comes again by a connection that was made anew: perhaps behind what came by that.
+  const std::uint64_t again = continues && !asks ? std::min<std::uint64_t>(bytes.size(), stream.bytes.size() - position) : 0;
+  bytes = bytes.subspan(again);
+  position += again;
   if (!bytes.empty()) {
     const std::uint64_t behind = stream.bytes.size() - position;
     if (bytes.size() > bytes_max_ - bytes_ + behind) return Verdict::full;
