@@ -1,11 +1,11 @@
-/* Rank 0 sends more than the channel to rank 1 takes, which is not there yet, and from then on a small message now and then; it never waits for anything.
+/* backlog COUNT BYTES: rank 0 sends more than the channel to rank 1 takes, which is not there yet, and from then on a small message now and then; it never waits for anything.
    Each of those is with rank 1 at once: what had no room was offered with what came after it. */
 #include <unistd.h>
 
 #include "check.h"
 #include "clock.h"
 
-enum { large = 20, large_bytes = 600000, small = 60 };
+enum { small = 60 };
 
 static int by_size(const void* a, const void* b) {
   const double x = *(const double*)a, y = *(const double*)b;
@@ -14,7 +14,8 @@ static int by_size(const void* a, const void* b) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  char* buffer = calloc(1, large_bytes);
+  const int large = argc > 1 ? atoi(argv[1]) : 100, large_bytes = argc > 2 ? atoi(argv[2]) : 16000;
+  char* buffer = calloc(1, (size_t)large_bytes);
   double delays[small];
   if (world_rank == 0) {
     for (int i = 0; i < large; ++i) OK(MPI_Send(buffer, large_bytes, MPI_CHAR, 1, 1, MPI_COMM_WORLD));
