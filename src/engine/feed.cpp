@@ -70,11 +70,9 @@ bool EngineImpl::feed_incarnation(Peer& from) {
     in.reader.reset();
     return true;
   }
-  // It stays where it stood: the way there from the beginning is as long as the log.
-  if (in.cursor < log->reader(job.self.value).published()) {
-    if (!in.reader) in.reader.emplace(log->reader(job.self.value));
-    in.reader->advance_to(StreamPosition{in.cursor});
-  }
+  // It stays where it stood, since the way there from the beginning is as long as the log; what came over the channel meanwhile is behind it.
+  if (!in.reader && in.cursor < log->reader(job.self.value).published()) in.reader.emplace(log->reader(job.self.value));
+  if (in.reader) in.reader->advance_to(StreamPosition{in.cursor});
   segment::Record record;
   const std::uint32_t begun = in.begun_again;
   for (unsigned taken = 0; in.reader; ++taken) {

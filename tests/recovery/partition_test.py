@@ -108,7 +108,7 @@ class Partitions(OrdersJob):
         self.assertIn("its 2 ranks start again on nodes 0, 1", self.err)
 
     def test_a_spare_node_that_was_cut_off_is_not_chosen(self):
-        self.run_orders(4, 2, 2, "partition:0|2,at=100ms,for=1200ms", "node:1,at=2s", rounds=400, microseconds=10000)
+        self.run_orders(4, 2, 2, "partition:0|2,at=100ms,for=1200ms", "node:1,at=2s", rounds=280, microseconds=10000)
         self.assertIn("node 2 is lost: nothing was heard of it", self.err)
         self.assertRegex(self.err, "node 1 is lost: its connection ended; its 2 ranks start again on node 3")
 
