@@ -85,10 +85,9 @@ void Agent::on_joined(int number, pid_t process) {
   name_second_mpi(rank);
 }
 
-// What was built for another MPI, and is loaded beside ours, finds our functions and gives them handles of the other. Once for each program.
+// What was built for another MPI, and is loaded beside ours, finds our functions and gives them handles of the other.
 void Agent::name_second_mpi(const LocalRank& rank) {
-  const bool is_first = rank.rank == 0 || job_.program_of(rank.rank - 1) != job_.program_of(rank.rank);
-  if (!is_first || rank.incarnation != 0) return;
+  if (!begins_program(rank)) return;
   const std::string other = second_mpi_of(rank.mpi_process);
   if (other.empty()) return;
   event(EventKind::note, rank, {}, bytes_of(fmt::format("the program has loaded a second MPI, {}: what was built for it fails here; "

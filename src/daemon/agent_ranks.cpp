@@ -96,12 +96,16 @@ Result<> Agent::bind_all() {
   return {};
 }
 
+// What is said of a program is said by the first incarnation of its first rank.
+bool Agent::begins_program(const LocalRank& rank) const {
+  return rank.incarnation == 0 && (rank.rank == 0 || job_.program_of(rank.rank - 1) != job_.program_of(rank.rank));
+}
+
 // The same for each rank of a program and each incarnation: what is said about it is said once.
 void Agent::preload_recorder(const LocalRank& rank, os::Command& command) {
   const Result<std::string> recorder = recorder_for(command.path);
   if (recorder) return preload(*recorder, command.environment);
-  const bool is_first = rank.rank == 0 || job_.program_of(rank.rank - 1) != job_.program_of(rank.rank);
-  if (is_first && rank.incarnation == 0) event(EventKind::note, rank, {}, bytes_of(recorder.error().text));
+  if (begins_program(rank)) event(EventKind::note, rank, {}, bytes_of(recorder.error().text));
 }
 
 std::expected<os::StartingProcess, os::StartError> Agent::execute(LocalRank& rank) {

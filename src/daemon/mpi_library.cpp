@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "daemon/environment.hpp"
 #include "os/loaded_mpi.hpp"
 
 namespace hf::daemon {
@@ -41,15 +42,11 @@ std::vector<pid_t> children_of(pid_t process) {
 }  // namespace
 
 void let_find_own_library(std::vector<std::string>& environment) {
-  constexpr std::string_view name = "LD_LIBRARY_PATH=";
   std::error_code code;
   // It holds nothing else: other libraries of the installation's prefix are not to be found before the program's own.
   const std::filesystem::path directory = own_directory() / "holdfast";
   if (!std::filesystem::exists(directory / library_name, code) || directory.string().find_first_of(":;") != std::string::npos) return;
-  auto set = std::ranges::find_if(environment, [&](const std::string& entry) { return entry.starts_with(name); });
-  if (set == environment.end()) environment.push_back(fmt::format("{}{}", name, directory.string()));
-  else if (set->size() == name.size()) *set += directory.string();
-  else *set = fmt::format("{}{}:{}", name, directory.string(), set->substr(name.size()));
+  prepend(environment, "LD_LIBRARY_PATH", directory.string());
 }
 
 std::optional<std::string> foreign_mpi_of(pid_t process) {

@@ -131,10 +131,9 @@ Result<> apply(const PlacementOptions& options, const Words& environment, const 
   for (Program& program : out.job.programs) {
     if (program.count == 0) program.count = ranks_that_fill(*hosts, *map_by, without);
   }
-  std::int64_t ranks = 0;
-  for (const Program& program : out.job.programs) ranks += program.count;
+  const int ranks = out.job.rank_count();
   if (ranks > job_ranks_max) return fail(fmt::format("{} ranks: more than {} are not supported (-n)", ranks, job_ranks_max));
-  Result<Placement> placed = place(std::move(*hosts), out.job.rank_count(), *map_by, oversubscribe, without);
+  Result<Placement> placed = place(std::move(*hosts), ranks, *map_by, oversubscribe, without);
   if (!placed) return std::unexpected(placed.error());
   take(*placed, out);
   out.launch.kind = *kind;

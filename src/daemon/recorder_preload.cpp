@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "daemon/environment.hpp"
 #include "os/mapping.hpp"
 #include "os/unique_fd.hpp"
 #include "wire/recorder.hpp"
@@ -102,10 +103,7 @@ Result<std::string> recorder_for(const std::string& program) {
 }
 
 void preload(const std::string& library, std::vector<std::string>& environment) {
-  constexpr std::string_view name = "LD_PRELOAD=";
-  auto set = std::ranges::find_if(environment, [&](const std::string& entry) { return entry.starts_with(name); });
-  if (set == environment.end()) environment.push_back(fmt::format("{}{}", name, library));
-  else *set = fmt::format("{}{}:{}", name, library, set->substr(name.size()));
+  prepend(environment, "LD_PRELOAD", library);
   // A function that is bound at its first call leaves the vector registers on the program's stack, with what the MPI library had in them.
   constexpr std::string_view bind_now = "LD_BIND_NOW=";
   if (std::ranges::none_of(environment, [&](const std::string& entry) { return entry.starts_with(bind_now); })) {
