@@ -12,7 +12,6 @@
 namespace hf::daemon {
 
 using core::vprotocol::EventHead;
-using core::vprotocol::EventKind;
 
 Result<bool> LibcPast::step(std::uint64_t bytes) {
   const auto walked = segments_.walk_events(rank_, position_, end_, bytes, [this](Bytes events) { take(events); });
@@ -35,7 +34,7 @@ void LibcPast::take(Bytes events) {
     std::memcpy(&head, events.data() + at, sizeof head);
     if (!core::vprotocol::is_of_libc(head.kind)) continue;
     const Bytes event = events.subspan(at, core::vprotocol::encoded_bytes(head));
-    const bool of_file = head.kind == EventKind::file;
+    const bool of_file = head.kind == core::vprotocol::EventKind::file;
     std::uint64_t& to = of_file ? of_files_ : others_;
     if (pass_ == Pass::copying) {
       if (event.size() > (of_file ? others_begin_ : info_.bytes) - to) changed_ = true;  // the rank was rolled back meanwhile, and went on

@@ -9,14 +9,14 @@
 namespace hf::daemon {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::string milliseconds(std::optional<std::int64_t> ns) {
   return ns ? fmt::format("{:.1f} ms", static_cast<double>(*ns) / 1e6) : "-";
 }
 
-Json seconds(std::optional<std::int64_t> ns) {
-  return ns ? Json(static_cast<double>(*ns) / 1e9) : Json(nullptr);
+OrderedJson seconds(std::optional<std::int64_t> ns) {
+  return ns ? OrderedJson(static_cast<double>(*ns) / 1e9) : OrderedJson(nullptr);
 }
 
 struct Totals {
@@ -33,7 +33,7 @@ Totals totals(const RankRecord& rank) {
   return out;
 }
 
-Json counters_json(const segment::Counters& c) {
+OrderedJson counters_json(const segment::Counters& c) {
   return {{"messages_sent", c.messages_sent},         {"bytes_sent", c.bytes_sent},
           {"messages_logged", c.messages_logged},     {"bytes_logged", c.bytes_logged},
           {"messages_received", c.messages_received}, {"bytes_received", c.bytes_received},
@@ -49,7 +49,7 @@ class Trace {
   void name(const char* what, int process, int thread, const std::string& name) {
     events_.push_back({{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}});
   }
-  void span(const std::string& name, int process, int thread, std::int64_t from, std::int64_t to, Json arguments = {}) {
+  void span(const std::string& name, int process, int thread, std::int64_t from, std::int64_t to, OrderedJson arguments = {}) {
     events_.push_back({{"ph", "X"},
                        {"name", name},
                        {"pid", process},
@@ -62,26 +62,26 @@ class Trace {
     events_.push_back({{"ph", "i"}, {"s", "t"}, {"name", name}, {"pid", process}, {"tid", thread}, {"ts", at(time)}});
   }
   std::string text() const {
-    const Json all = {{"displayTimeUnit", "ms"}, {"traceEvents", events_}};
-    return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+    const OrderedJson all = {{"displayTimeUnit", "ms"}, {"traceEvents", events_}};
+    return all.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
   }
 
  private:
   double at(std::int64_t ns) const { return static_cast<double>(ns - start_.value) / 1e3; }
   Instant start_;
-  Json events_ = Json::array();
+  OrderedJson events_ = OrderedJson::array();
 };
 
-Json programs_json(const Job& job) {
-  Json out = Json::array();
+OrderedJson programs_json(const Job& job) {
+  OrderedJson out = OrderedJson::array();
   for (const Program& program : job.programs) {
     out.push_back({{"command", fmt::format("{}", fmt::join(program.arguments, " "))}, {"ranks", program.count}});
   }
   return out;
 }
 
-Json lost_nodes_json(const Timeline& timeline, const Job& job) {
-  Json out = Json::array();
+OrderedJson lost_nodes_json(const Timeline& timeline, const Job& job) {
+  OrderedJson out = OrderedJson::array();
   for (const LostNode& lost : timeline.lost_nodes()) {
     out.push_back({{"node", lost.node},
                    {"time_s", seconds(lost.time_ns - timeline.start().value)},
@@ -94,8 +94,8 @@ Json lost_nodes_json(const Timeline& timeline, const Job& job) {
 }
 
 // Ranks that depended on what was lost.
-Json rolled_back_json(const Timeline& timeline) {
-  Json out = Json::array();
+OrderedJson rolled_back_json(const Timeline& timeline) {
+  OrderedJson out = OrderedJson::array();
   for (std::size_t rank = 0; rank < timeline.ranks().size(); ++rank) {
     for (const IncarnationRecord& r : timeline.ranks()[rank].incarnations) {
       if (!r.rolled_back) continue;
@@ -105,7 +105,7 @@ Json rolled_back_json(const Timeline& timeline) {
   return out;
 }
 
-Json detection_json(const TreeSettings& tree) {
+OrderedJson detection_json(const TreeSettings& tree) {
   constexpr double ms = 1e6;
   const auto& m = tree.membership;
   return {{"fan_out", tree.tree.fan_out},
@@ -123,7 +123,7 @@ void trace_incarnation(Trace& trace, const Timeline& timeline, int node, int ran
   const IncarnationRecord& r = all[index];
   if (r.started_ns == 0) return;
   std::int64_t end = r.ended_ns != 0 ? r.ended_ns : timeline.end().value;
-  Json arguments = {{"incarnation", r.number}};
+  OrderedJson arguments = {{"incarnation", r.number}};
   if (r.end_signal != 0) {
     arguments["ended by"] = os::signal_name(r.end_signal);
     arguments["in MPI call"] = r.end_call;
@@ -165,7 +165,7 @@ std::string summary(const Timeline& timeline) {
 }
 
 std::string report_json(const Timeline& timeline, const Job& job, const TreeSettings& tree) {
-  Json ranks = Json::array();
+  OrderedJson ranks = OrderedJson::array();
   segment::Counters all{};
   std::uint64_t restarts = 0;
   for (int rank = 0; rank < job.rank_count(); ++rank) {
@@ -174,13 +174,13 @@ std::string report_json(const Timeline& timeline, const Job& job, const TreeSett
     all += t.sum;
     const std::size_t started = restarts_of(record);
     restarts += started;
-    Json one = {
+    OrderedJson one = {
         {"rank", rank}, {"node", job.node_of(rank)}, {"host", job.node_name(job.node_of(rank))}, {"restarts", started},
         {"unprotected", record.unprotected}};
     one.update(counters_json(t.sum));
     ranks.push_back(std::move(one));
   }
-  Json failures = Json::array();
+  OrderedJson failures = OrderedJson::array();
   for (const Timeline::Failure& f : timeline.failures()) {
     failures.push_back({{"rank", f.rank},
                         {"incarnation", f.incarnation},
@@ -193,12 +193,12 @@ std::string report_json(const Timeline& timeline, const Job& job, const TreeSett
                         {"caught_up_after_s", seconds(f.caught_up_ns)},
                         {"messages_replayed", f.messages_replayed}});
   }
-  Json notes = Json::array();
+  OrderedJson notes = OrderedJson::array();
   for (const TimelineNote& note : timeline.notes()) {
     notes.push_back(
         {{"time_s", seconds(note.time_ns - timeline.start().value)}, {"rank", note.rank}, {"text", note.text}});
   }
-  Json out = {{"holdfast", HOLDFAST_VERSION},
+  OrderedJson out = {{"holdfast", HOLDFAST_VERSION},
               {"programs", programs_json(job)},
               {"started_s", static_cast<double>(job.started_ns) / 1e9},
               {"protocol", job.protocol_name()},
@@ -221,7 +221,7 @@ std::string report_json(const Timeline& timeline, const Job& job, const TreeSett
               {"rolled_back", rolled_back_json(timeline)},
               {"ranks", ranks},
               {"notes", notes}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 std::string trace_json(const Timeline& timeline, const Job& job) {

@@ -11,7 +11,7 @@
 namespace hf::daemon {
 namespace {
 
-constexpr std::uint64_t piece_bytes = 256 << 10;  // some 100 us
+constexpr std::uint64_t touched_at_once = 256 << 10;  // some 100 us
 constexpr std::int64_t pause_ns = 20'000'000;  // between two of them, where every core is taken
 
 }  // namespace
@@ -37,8 +37,8 @@ void SegmentPool::start(bool cores_are_taken) {
 }
 
 void SegmentPool::touch(int fd) {
-  for (std::uint64_t at = 0; at < segment_bytes_ && !stopping_; at += piece_bytes) {
-    os::touch(fd, at, std::min(piece_bytes, segment_bytes_ - at));
+  for (std::uint64_t at = 0; at < segment_bytes_ && !stopping_; at += touched_at_once) {
+    os::touch(fd, at, std::min(touched_at_once, segment_bytes_ - at));
     timespec pause{0, pause_ns};
     if (cores_are_taken_) ::nanosleep(&pause, nullptr);
   }

@@ -12,8 +12,6 @@ namespace {
 
 constexpr double last_year_s = 253402300799;  // the end of 9999
 
-std::string plural(std::uint64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
-
 std::string milliseconds(const std::optional<double>& seconds) {
   return seconds ? fmt::format("{:.1f} ms", *seconds * 1e3) : "-";
 }

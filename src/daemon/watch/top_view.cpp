@@ -47,8 +47,6 @@ TopRow read_row(const Json& in) {
   return out;
 }
 
-std::string plural(std::uint64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
-
 }  // namespace
 
 Result<TopView> read_top(const Json& answer) {
