@@ -3,6 +3,7 @@
 import json
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 import checks
@@ -117,6 +118,16 @@ class Checks(unittest.TestCase):
         (self.root / "src/base/bad.hpp").unlink()
         self.write("include/bad.h", "int f(bool x);\n")
         self.expect(checks.headers_alone(self.root), "include/bad.h", "c99")
+
+    @unittest.mock.patch.dict("os.environ", HOLDFAST_ALL_STORIES="1")
+    def test_header_of_a_source_that_is_compiled_with_others(self):
+        build = self.root / "build"
+        self.write("src/base/bad.hpp", "#pragma once\ninline std::string name() { return {}; }\n")
+        self.write("src/base/bad.cpp", '#include "base/bad.hpp"\n')
+        self.write("build/compile_commands.json", json.dumps([{"directory": str(build), "file": str(self.root / "src/base/bad.cpp")}]))
+        self.assertEqual(checks.headers_alone(self.root, build), [])  # the build would have failed
+        self.write("build/compile_commands.json", json.dumps([{"directory": str(build), "file": "unity_0.cxx"}]))
+        self.expect(checks.headers_alone(self.root, build), "src/base/bad.hpp")
 
     def test_generated_files_differ(self):
         self.write("api/generate.py", "import sys\nprint('include/mpi.h: out of date')\nsys.exit(1)\n")
