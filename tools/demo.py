@@ -65,7 +65,7 @@ def timeline(report):
         at = failure.get("time_s")
         say(row.format("-" if at is None else f"{at:.3f} s", failure["rank"], failure["signal"],
                        milliseconds(failure.get("detected_after_s")), milliseconds(failure.get("restarted_after_s")),
-                       milliseconds(failure.get("caught_up_after_s")), failure.get("messages_replayed", 0)))
+                       milliseconds(failure.get("caught_up_after_s")), failure.get("messages_replayed") or 0))
 
 
 def act(build, title, why, program, kills):

@@ -283,6 +283,8 @@ struct Ready {
   std::uint32_t reserved = 0;
 };
 
+inline constexpr std::uint64_t unknown_call = UINT64_MAX;  // its node was lost
+
 // What happened to a rank, with the time of its agent's monotonic clock.
 enum class EventKind : std::uint32_t {
   started,      // executed; a: process id
@@ -292,7 +294,7 @@ enum class EventKind : std::uint32_t {
   finalized,
   caught_up,  // a: calls, b: messages replayed, c: sends suppressed, d: determinants
   injected,   // a kill was carried out; a: signal
-  died,       // will be started again; a: signal, b: MPI call
+  died,       // will be started again; a: signal, b: MPI call, or unknown_call
   exited,     // cleanly, exit code 0
   failed,     // ends the job: a: exit code; text: one line
   note,       // text: one line; a: 1 when it is of the agent, not of the rank

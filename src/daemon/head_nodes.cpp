@@ -257,7 +257,7 @@ std::string Head::why_not_moved(const std::vector<int>& ranks) const {
 // The incarnation that was there is dead for all; it may have been followed by others that nobody has heard of.
 void Head::mark_lost(int rank) {
   Hosting& h = hosting(rank);
-  Event died{EventKind::died, rank, h.incarnation, 0, os::now().value, SIGKILL};
+  Event died{EventKind::died, rank, h.incarnation, 0, os::now().value, SIGKILL, unknown_call};
   timeline_.on_event(died, {});
   revive(rank);  // a peer may need its log
   h.state = wire::RankState::dead;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "daemon/watch/short_numbers.hpp"
 #include "os/process.hpp"
 
 namespace hf::daemon {
@@ -19,19 +20,15 @@ OrderedJson seconds(std::optional<std::int64_t> ns) {
   return ns ? OrderedJson(static_cast<double>(*ns) / 1e9) : OrderedJson(nullptr);
 }
 
-struct Totals {
-  segment::Counters sum{};
-  std::uint64_t replayed = 0;
-};
-
-Totals totals(const RankRecord& rank) {
-  Totals out;
+segment::Counters totals(const RankRecord& rank) {
+  segment::Counters out{};
   for (const IncarnationRecord& r : rank.incarnations) {
-    out.replayed += r.messages_replayed;
-    if (r.counters) out.sum += *r.counters;
+    if (r.counters) out += *r.counters;
   }
   return out;
 }
+
+OrderedJson or_null(std::optional<std::uint64_t> number) { return number ? OrderedJson(*number) : OrderedJson(nullptr); }
 
 OrderedJson counters_json(const segment::Counters& c) {
   return {{"messages_sent", c.messages_sent},         {"bytes_sent", c.bytes_sent},
@@ -99,7 +96,7 @@ OrderedJson rolled_back_json(const Timeline& timeline) {
   for (std::size_t rank = 0; rank < timeline.ranks().size(); ++rank) {
     for (const IncarnationRecord& r : timeline.ranks()[rank].incarnations) {
       if (!r.rolled_back) continue;
-      out.push_back({{"rank", rank}, {"incarnation", r.number}, {"time_s", seconds(r.ended_ns - timeline.start().value)}, {"call", r.end_call}});
+      out.push_back({{"rank", rank}, {"incarnation", r.number}, {"time_s", seconds(r.ended_ns - timeline.start().value)}, {"call", or_null(r.end_call)}});
     }
   }
   return out;
@@ -126,7 +123,7 @@ void trace_incarnation(Trace& trace, const Timeline& timeline, int node, int ran
   OrderedJson arguments = {{"incarnation", r.number}};
   if (r.end_signal != 0) {
     arguments["ended by"] = os::signal_name(r.end_signal);
-    arguments["in MPI call"] = r.end_call;
+    if (r.end_call) arguments["in MPI call"] = *r.end_call;
   }
   trace.span(fmt::format("incarnation {}", r.number), node, rank, r.started_ns, end, arguments);
   if (r.joined_ns != 0 && r.initialized_ns != 0) trace.span("MPI_Init", node, rank, r.joined_ns, r.initialized_ns);
@@ -156,8 +153,8 @@ std::string summary(const Timeline& timeline) {
   for (std::size_t i = 0; i < failures.size() && i < rows_max; ++i) {
     const Timeline::Failure& f = failures[i];
     out += fmt::format(row, fmt::format("{:.3f} s", static_cast<double>(f.at_ns) / 1e9), f.rank,
-                       os::signal_name(f.signal), f.call, milliseconds(f.detected_ns), milliseconds(f.restarted_ns),
-                       milliseconds(f.caught_up_ns), f.messages_replayed);
+                       os::signal_name(f.signal), number_or_dash(f.call), milliseconds(f.detected_ns), milliseconds(f.restarted_ns),
+                       milliseconds(f.caught_up_ns), number_or_dash(f.messages_replayed));
   }
   if (failures.size() > rows_max)
     out += fmt::format("holdfast: and {} more (see --report)\n", failures.size() - rows_max);
@@ -170,14 +167,14 @@ std::string report_json(const Timeline& timeline, const Job& job, const TreeSett
   std::uint64_t restarts = 0;
   for (int rank = 0; rank < job.rank_count(); ++rank) {
     const RankRecord& record = timeline.ranks()[static_cast<std::size_t>(rank)];
-    Totals t = totals(record);
-    all += t.sum;
+    const segment::Counters sum = totals(record);
+    all += sum;
     const std::size_t started = restarts_of(record);
     restarts += started;
     OrderedJson one = {
         {"rank", rank}, {"node", job.node_of(rank)}, {"host", job.node_name(job.node_of(rank))}, {"restarts", started},
         {"unprotected", record.unprotected}};
-    one.update(counters_json(t.sum));
+    one.update(counters_json(sum));
     ranks.push_back(std::move(one));
   }
   OrderedJson failures = OrderedJson::array();
@@ -186,12 +183,12 @@ std::string report_json(const Timeline& timeline, const Job& job, const TreeSett
                         {"incarnation", f.incarnation},
                         {"time_s", seconds(f.at_ns)},
                         {"signal", os::signal_name(f.signal)},
-                        {"call", f.call},
+                        {"call", or_null(f.call)},
                         {"detected_after_s", seconds(f.detected_ns)},
                         {"restarted_after_s", seconds(f.restarted_ns)},
                         {"first_call_after_s", seconds(f.first_call_ns)},
                         {"caught_up_after_s", seconds(f.caught_up_ns)},
-                        {"messages_replayed", f.messages_replayed}});
+                        {"messages_replayed", or_null(f.messages_replayed)}});
   }
   OrderedJson notes = OrderedJson::array();
   for (const TimelineNote& note : timeline.notes()) {

@@ -58,7 +58,7 @@ void Timeline::on_event(const Event& event, Bytes text) {
     case EventKind::died:
       r.ended_ns = event.time_ns;
       r.end_signal = static_cast<int>(event.a);
-      r.end_call = event.b;
+      if (event.b != unknown_call) r.end_call = event.b;
       break;
     case EventKind::exited:
       r.ended_ns = event.time_ns;
@@ -109,7 +109,7 @@ std::vector<Timeline::Failure> Timeline::failures() const {
         f.restarted_ns = after(next.started_ns);
         f.first_call_ns = after(next.joined_ns);
         f.caught_up_ns = after(next.caught_up_ns);
-        f.messages_replayed = next.messages_replayed;
+        if (next.caught_up_ns != 0) f.messages_replayed = next.messages_replayed;
       }
       out.push_back(f);
     }

@@ -21,7 +21,7 @@ struct IncarnationRecord {
   std::int64_t ended_ns = 0;   // when the agent had seen the end and drained the output
   int end_signal = 0;          // 0: no signal
   bool rolled_back = false;    // it depended on what was lost
-  std::uint64_t end_call = 0;  // MPI call last begun
+  std::optional<std::uint64_t> end_call;  // MPI call last begun; nothing: unknown
   std::uint64_t calls_replayed = 0, messages_replayed = 0, sends_suppressed = 0, determinants_replayed = 0;
   std::optional<segment::Counters> counters;  // once ended
 };
@@ -76,9 +76,9 @@ class Timeline {
     std::uint32_t incarnation = 0;  // that died
     std::int64_t at_ns = 0;         // since the start of the job: the kill where it is known, else its detection
     int signal = 0;
-    std::uint64_t call = 0;
+    std::optional<std::uint64_t> call;
     std::optional<std::int64_t> detected_ns, restarted_ns, first_call_ns, caught_up_ns;  // after `at_ns`
-    std::uint64_t messages_replayed = 0;
+    std::optional<std::uint64_t> messages_replayed;  // once caught up
   };
   std::vector<Failure> failures() const;  // in order of time
 

@@ -102,6 +102,7 @@ bool EngineImpl::attach(Peer& from) {
   if (!theirs || !theirs->started()) return false;
   if (!from.in.ring.attach(theirs->control(), job.self, incarnation, from.in.opening)) return false;
   from.in.open = true;
+  segment::store_release(control.inbound(from.rank).taken_before, messages_taken(from));
   publish_credit(from);
   from.in.ring.publish(control.inbound(from.rank), from.incarnation, 0);
   if (from.in.fed != from.incarnation || from.in.cursor < from.in.opening) from.in.feeding = true;

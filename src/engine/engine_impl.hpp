@@ -314,7 +314,7 @@ class EngineImpl {
   void on_opened(Peer& from, const wire::Opening& opening);
   void on_closed(Peer& from, const rail::tcp::Event& event);
   void complete_taken(Peer& to);
-  void tell_credit(Peer& to);
+  void tell_credit(Peer& to, std::uint64_t taken_before = 0);
   void check_lost(Peer& peer);
   bool borrowed(const Peer& to) const { return !to.local && rail_->borrows(to.rank); }
   void on_rail_frame(Peer& from, const FrameHeader& header, Bytes payload);
@@ -484,6 +484,10 @@ class EngineImpl {
   // replay.cpp
   void released_matches();
   void report_caught_up();
+  bool is_level();
+  std::uint64_t taken_before(const Peer& peer) const;
+  std::uint64_t messages_taken(const Peer& from);
+  std::uint64_t messages_sent(const Peer& to);
   [[noreturn]] void diverged(std::string text);
   [[noreturn]] void diverged_source(Rank now, Rank recorded);
   void report_divergence(std::string text);
@@ -542,7 +546,7 @@ class EngineImpl {
   std::unique_ptr<segment::LogWriter> log_;
   std::vector<std::unique_ptr<PeerLog>> own_past_;
   std::unique_ptr<SentBefore> sent_before_;
-  std::uint64_t past_calls_ = 0;  // MPI calls that predecessors are known to have begun
+  std::uint64_t past_calls_ = 0;  // MPI calls that predecessors are known to have begun; 0: the node that knew was lost
   std::uint64_t board_epoch_ = 0;
   bool self_unprotected_ = false;
   std::int64_t refused_at_ = 0;      // ns: the agent had no log segment; 0: it had

@@ -106,7 +106,7 @@ std::uint32_t EngineImpl::own_log_base() const {
 
 namespace {
 
-constexpr std::uint64_t look_again_after = 1000;  // calls
+constexpr std::uint64_t look_again_after = 1000, ask_peers_after = 64;  // calls
 
 bool append_events(segment::LogReader reader, std::vector<std::byte>& stream) {
   const std::size_t begin = stream.size();
@@ -184,14 +184,16 @@ std::uint64_t EngineImpl::next_look(std::uint64_t call) const {
 
 void EngineImpl::look_at_call() {
   if (calls.number == kill_at_call) ::kill(::getpid(), SIGKILL);
-  if (!caught_up_ && calls.number >= past_calls_ && !protocol.replaying()) report_caught_up();
+  const bool behind = !caught_up_ && (calls.number < past_calls_ || protocol.replaying());
+  if (!caught_up_ && !behind && is_level()) report_caught_up();
   if (drops_every_ > 0 && calls.number % drops_every_ == 0) pretend_checkpoints();
   if (std::exchange(hears_rails_, false)) progress();
-  if (!caught_up_) return;
+  if (behind) return;
   // With nothing of the predecessors' left to find, messages go the short way again.
   if (sent_before_ && sent_before_->exhausted()) sent_before_.reset();
   calls.look_at = next_look(calls.number);
   if (sent_before_) calls.look_at = std::min(calls.look_at, calls.number + look_again_after);
+  if (!caught_up_) calls.look_at = std::min(calls.look_at, calls.number + ask_peers_after);
 }
 
 // "name:n", as the launcher passed it from --inject kill:rank=R,point=name:n.

@@ -58,6 +58,7 @@ struct Carried {
 struct Outgoing {
   bool open = false;               // a channel to the newest incarnation is open
   rail::shm::RingWriter ring;
+  std::uint64_t taken_before = 0;  // TCP: messages of ours that the peer had taken when it opened its channel: how far we are to come
   std::uint64_t sent = 0;          // log stream position up to which records were offered and taken by the rail
   std::optional<segment::LogReader> reader;  // of the own log, to offer records that had to wait
   std::deque<QueuedFrame> queue;   // frames that are not in the log

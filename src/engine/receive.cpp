@@ -104,6 +104,7 @@ void EngineImpl::on_frame(Peer& from, const FrameHeader& header, Bytes payload) 
       from.out.released = header.offset;
       from.out.log_done = header.position;
       from.out.credit_known = true;
+      from.out.taken_before = std::max(from.out.taken_before, header.sequence);
       return;
     case FrameKind::events:
       return on_events(from, header, payload);

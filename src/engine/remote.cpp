@@ -224,15 +224,16 @@ void EngineImpl::on_opened(Peer& from, const wire::Opening& opening) {
   // A peer may still hold what a predecessor of ours sent: it tells with its first credit frame.
   from.out.credit_known = incarnation.value == 0 && from.connections++ == 0;
   if (job.logging && (from.in.fed != from.incarnation || from.in.cursor < from.in.opening)) from.in.feeding = true;
-  tell_credit(from);
+  tell_credit(from, messages_taken(from));
   pump(from);
 }
 
-void EngineImpl::tell_credit(Peer& to) {
+void EngineImpl::tell_credit(Peer& to, std::uint64_t taken_before) {
   FrameHeader h;
   h.kind = FrameKind::credit;
   h.incarnation = incarnation.value;
   h.source = job.self.value;
+  h.sequence = taken_before;
   h.offset = to.in.released;
   h.position = to.in.log_done;
   to.in.released_told = to.in.released;

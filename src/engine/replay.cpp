@@ -36,6 +36,42 @@ void EngineImpl::released_matches() {
   if (!outer) persist_events();
 }
 
+// Messages of a rank that this one has taken, of all its incarnations, in the contexts that are open.
+std::uint64_t EngineImpl::messages_taken(const Peer& from) {
+  std::uint64_t sum = 0;
+  if (!job.logging || from.incarnation.value == 0) return 0;  // nobody asks
+  contexts.each([&](Context, ContextState& state) { sum += state.peer(from.rank).arrivals.below(); });
+  return sum;
+}
+
+std::uint64_t EngineImpl::messages_sent(const Peer& to) {
+  std::uint64_t sum = 0;
+  contexts.each([&](Context, ContextState& state) { sum += state.peer(to.rank).next_send.value; });
+  return sum;
+}
+
+// How many messages of this rank's predecessors a peer had taken when it opened its channel to this one, as far as it is known.
+std::uint64_t EngineImpl::taken_before(const Peer& peer) const {
+  if (!peer.local) return peer.out.taken_before;
+  if (!peer.newest_log) return 0;
+  const segment::Inbound& theirs = peer.newest_log->control().inbound(job.self);
+  if (!segment::inbound_is_of(segment::load_acquire(theirs.released), incarnation)) return 0;
+  return segment::load_acquire(theirs.taken_before);
+}
+
+// Whether this rank has come as far as its predecessors had, as far as peers tell. Their logs tell it better (`past_calls_`), but are not
+// there after the loss of a node: then somebody must have told, or this rank comes to MPI_Finalize.
+bool EngineImpl::is_level() {
+  bool told = past_calls_ > 0;
+  for (const auto& peer : peers) {
+    if (peer->rank == job.self) continue;
+    const std::uint64_t taken = taken_before(*peer);
+    if (taken > messages_sent(*peer)) return false;
+    told |= taken > 0;
+  }
+  return told;
+}
+
 void EngineImpl::report_caught_up() {
   caught_up_ = true;
   wire::CaughtUp report;

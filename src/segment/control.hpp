@@ -101,6 +101,7 @@ struct alignas(64) Inbound {
   std::uint64_t released;  // the same for eager bytes released in all: credit
   std::uint64_t log_done;  // position in the writer's log stream before which this rank needs nothing any more, and
                            //   the writer's incarnation as above: told by an unprotected rank, and by one that a checkpoint covers
+  std::uint64_t taken_before;  // messages of the writer's predecessors that this rank had taken when it attached. Written before `released`
   std::uint64_t reading;   // ticket of the writer's exposed buffer that this rank reads now, or was the last to read and will go
                            //   on from; 0: none. The writer waits a little for it (docs/large-messages.md): a hint
 };

@@ -14,7 +14,8 @@ enum class FrameKind : std::uint8_t {
   matched,          // acknowledgement of a synchronous send: names the message by (context, sequence); no payload
   clear_to_send,    // receiver asks for the payload of (context, sequence); no payload. Not logged
   data,             // a piece of the payload of (context, sequence): `offset`, `length` bytes follow. Not logged
-  credit,           // receiver has released `offset` eager bytes in all on this connection; no payload. Not logged
+  credit,           // receiver has released `offset` eager bytes in all on this connection; no payload. Not logged. The first of a
+                    //   connection tells in `sequence` how many messages of the sender's predecessors it had taken
   events,           // over a network: determinants of the sender that frames behind this one depend on: `length` bytes of its event
                     //   stream follow, from `offset` on; `sequence`: its last failed test, `context`: its term. Not logged
   dependencies,     // protocol optimist: on what the messages behind this one depend: a list of `length` bytes follows (docs/optimist.md)

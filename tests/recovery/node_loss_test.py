@@ -33,6 +33,16 @@ class NodeLoss(OrdersJob):
                 self.assertEqual((lost["node"], lost["moved_to"], lost["why"]), (node, [3], "its connection ended"))
                 self.assertEqual(lost["ranks"], [f["rank"] for f in sorted(self.report["failures"], key=lambda f: f["rank"])])
 
+    def test_what_was_done_again_is_known(self):
+        """Its log is gone: peers tell how far a rank had come."""
+        for nodes, spares in some(((2, 1), (2, 0), (4, 0)), 2):
+            with self.subTest(nodes=nodes, spares=spares):
+                self.run_orders(6, nodes, spares, "node:1,at=400ms")
+                for failure in self.report["failures"]:
+                    self.assertIsNone(failure["call"])
+                    self.assertGreater(failure["messages_replayed"], 10)
+                    self.assertGreater(failure["caught_up_after_s"], failure["first_call_after_s"])
+
     @best_of_three
     def test_time_when_the_connection_ends(self):
         self.run_orders(4, 2, 1, "node:1,at=100ms")

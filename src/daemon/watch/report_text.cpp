@@ -65,8 +65,8 @@ std::string failures_text(const SavedReport& r, std::size_t rows) {
   const std::size_t shown = std::min(rows, r.failures.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const SavedReport::Failure& f = r.failures[i];
-    out += fmt::format(row, at(f.time_s), f.rank, f.incarnation, printable(f.signal), f.call, milliseconds(f.detected_after_s),
-                       milliseconds(f.restarted_after_s), milliseconds(f.caught_up_after_s), f.messages_replayed);
+    out += fmt::format(row, at(f.time_s), f.rank, f.incarnation, printable(f.signal), number_or_dash(f.call), milliseconds(f.detected_after_s),
+                       milliseconds(f.restarted_after_s), milliseconds(f.caught_up_after_s), number_or_dash(f.messages_replayed));
   }
   return out + more(r.failures.size(), shown);
 }

@@ -61,7 +61,8 @@ class Taker {
     out = value.get<T>();
     return true;
   }
-  static bool read(const Json& value, std::optional<double>& out) {
+  template <class T>
+  static bool read(const Json& value, std::optional<T>& out) {
     if (value.is_null()) return true;
     return read(value, out.emplace());
   }

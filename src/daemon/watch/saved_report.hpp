@@ -16,7 +16,8 @@ struct SavedReport {
     std::uint64_t ranks = 0;
   };
   struct Failure {
-    std::uint64_t rank = 0, incarnation = 0, call = 0, messages_replayed = 0;
+    std::uint64_t rank = 0, incarnation = 0;
+    std::optional<std::uint64_t> call, messages_replayed;
     double time_s = 0;
     std::string signal;
     std::optional<double> detected_after_s, restarted_after_s, first_call_after_s, caught_up_after_s;

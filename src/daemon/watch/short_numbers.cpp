@@ -50,6 +50,8 @@ std::string short_time(double seconds) {
   return fmt::format("{}d{:02}h", s / 86400, s / 3600 % 24);
 }
 
+std::string number_or_dash(std::optional<std::uint64_t> number) { return number ? fmt::to_string(*number) : "-"; }
+
 std::string plural(std::uint64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
 std::string printable(std::string text) {
