@@ -310,7 +310,7 @@ void Head::on_frame(int node, ControlKind kind, Bytes payload) {
     case ControlKind::event:
       return on_event(node, payload);
     case ControlKind::sample:
-      return watching_.on_sample(node, payload);
+      return on_sample(node, payload);
     case ControlKind::gone:
       return on_agent_gone(node);
     default:
@@ -348,9 +348,16 @@ void Head::on_event(int node, Bytes payload) {
     h.incarnation = event.incarnation;
     h.listens = {};
   }
-  timeline_.on_event(event, payload);
+  timeline_.on_event(event, payload, node);
   watching_.on_event(node, event, payload);
+  keep_past(event.rank);
   on_rank_event(event, payload, resuming_ && !states_[static_cast<std::size_t>(node)].reported);
+}
+
+void Head::on_sample(int node, Bytes payload) {
+  watching_.on_sample(node, payload);
+  if (!facts_) return;
+  for (int rank : ranks_at(node)) keep_past(rank);
 }
 
 // False: news of an incarnation that has been followed by another.

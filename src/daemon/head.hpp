@@ -40,6 +40,7 @@ class Head {
   void on_ready(int node, Bytes payload);
   void on_output(Bytes payload);
   void on_event(int node, Bytes payload);
+  void on_sample(int node, Bytes payload);
   bool set_state(const Event& event, wire::RankState state);
   void on_rank_event(const Event& event, Bytes text, bool retold);
   void on_note(const Event& event, Bytes text, bool retold);
@@ -56,6 +57,9 @@ class Head {
   // ---- head_resume.cpp: it goes on for a head that is lost (docs/head-loss.md)
   void keep(int rank);
   void recall(int rank);
+  void keep_past(int rank);
+  void recall_lost_nodes();
+  void lose_missing(int node);
   Result<> resume();
   void on_report(int node, Bytes payload);
   void on_hosted(int node, const HostedRank& hosted);

@@ -53,6 +53,15 @@ void Head::keep(int rank) {
   facts.current = next;
 }
 
+// What was seen of its incarnations, before it is shown to anybody.
+void Head::keep_past(int rank) {
+  if (!facts_) return;
+  RankFacts& facts = facts_->rank(rank);
+  const std::uint32_t next = facts.current_past + 1;
+  facts.past[next % 2] = watching_.past(rank);
+  facts.current_past = next;
+}
+
 void Head::recall(int rank) {
   Hosting& h = hosting(rank);
   const RankFacts& facts = facts_->rank(rank);
@@ -72,7 +81,19 @@ void Head::recall(int rank) {
     }
   }
   groups_ = facts_->groups;
+  const RankPast& past = facts.past[facts.current_past % 2];
+  watching_.recall(rank, h.agent, past);
+  if (past.started != 0) timeline_.on_known_restarts(rank, {past.incarnation, past.restarts});
   if (facts.unprotected != 0) rank_unprotected_[static_cast<std::size_t>(rank)] = static_cast<wire::UnprotectReason>(facts.unprotected - 1);
+}
+
+// When and why is gone with the head that said so.
+void Head::recall_lost_nodes() {
+  for (int node = 0; node < job_.agent_count(); ++node) {
+    if (facts_->lost(node) == 0) continue;
+    timeline_.on_lost_node({.node = node, .why = "a head before this one said so"});
+    watching_.on_node_lost(node);
+  }
 }
 
 Result<> Head::resume() {
@@ -81,6 +102,8 @@ Result<> Head::resume() {
   for (const KeptMark& mark : *marks) output_.resume(mark);
   facts_->read = std::min<std::uint64_t>(facts_->read, background_->position());
   if (facts_->ending) exit_code_ = facts_->exit_code.load();
+  timeline_.on_lost_heads(epoch_);
+  recall_lost_nodes();
   if (facts_->input_ended) clients_->input().resume_ended();
   if (facts_->left) {  // only its last words were missing
     ending_ = ended_ = true;
@@ -91,7 +114,6 @@ Result<> Head::resume() {
   output_.say(fmt::format("the head of this job was killed; another one goes on (number {})", epoch_ + 1));
   resuming_ = true;
   recall_cuts();
-  timeline_.on_lost_heads(epoch_);
   std::vector<bool> lost;
   for (int node = 0; node < job_.agent_count(); ++node) lost.push_back(facts_->lost(node) != 0);
   agents_.resume(lost);
@@ -167,11 +189,13 @@ void Head::resume_over() {
   resuming_ = false;
   started_ = true;
   std::vector<int> missing;
+  std::set<int> lost_before;
   for (int node = 0; node < job_.agent_count(); ++node) {
     AgentState& state = states_[static_cast<std::size_t>(node)];
     if (agents_.joined(node) && !state.lost_early) continue;
     if (!state.lost_early) state.lost_early = "it did not come back to the new head";
     missing.push_back(node);
+    if (facts_->lost(node) != 0) lost_before.insert(node);
   }
   if (facts_->ending && !ending_) end(facts_->exit_code, grace_ms);
   if (ending_) return take_leave(missing);
@@ -190,9 +214,9 @@ void Head::resume_over() {
   announce_all_again();
   if (ending_) return;
   for (int node : missing) {
-    // The lost head has said so, and moved its ranks.
-    if (ranks_at(node).empty()) on_agent_gone(node), watching_.on_node_lost(node);
-    else lose_agent(node, *states_[static_cast<std::size_t>(node)].lost_early);
+    if (!ranks_at(node).empty()) lose_agent(node, *states_[static_cast<std::size_t>(node)].lost_early);
+    else if (lost_before.contains(node)) on_agent_gone(node);  // the lost head has said so, and moved its ranks
+    else lose_missing(node);
   }
   if (!ending_) start_unclaimed();
   if (ending_) return;
@@ -201,6 +225,15 @@ void Head::resume_over() {
   watching_.start();
   if (facts_->kills_from_ns != 0) kills_.resume(Instant(facts_->kills_from_ns), os::now(), epoch_);
   else if (ranks_initialized_ == job_.rank_count()) kills_.start(os::now());
+}
+
+// It had no ranks, and nobody has been given it as a holder since.
+void Head::lose_missing(int node) {
+  const std::string& why = *states_[static_cast<std::size_t>(node)].lost_early;
+  timeline_.on_lost_node({os::now().value, node, why, {}, {}});
+  watching_.on_node_lost(node);
+  output_.say(fmt::format("node {} is lost: {}; {}", node, why, what_it_was(node)));
+  on_agent_gone(node);
 }
 
 void Head::take_leave(const std::vector<int>& missing) {

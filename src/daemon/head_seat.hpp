@@ -12,6 +12,7 @@
 #include "daemon/control_messages.hpp"
 #include "daemon/job.hpp"
 #include "daemon/launcher/launcher.hpp"
+#include "daemon/watch/job_watch.hpp"
 #include "os/tcp.hpp"
 
 namespace hf::daemon {
@@ -37,6 +38,9 @@ struct RankFacts {
   std::atomic<std::uint32_t> current = 0;
   std::atomic<std::uint32_t> unprotected = 0;    // wire::UnprotectReason, plus 1; 0: it is not
   std::atomic<std::int64_t> unprotected_ns = 0;  // since when
+  // For those who watch, and the report. Of two in turn too.
+  std::array<RankPast, 2> past{};
+  std::atomic<std::uint32_t> current_past = 0;
 };
 
 // In memory that a head shares with its keeper and with the heads after it.

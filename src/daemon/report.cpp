@@ -80,8 +80,9 @@ OrderedJson programs_json(const Job& job) {
 OrderedJson lost_nodes_json(const Timeline& timeline, const Job& job) {
   OrderedJson out = OrderedJson::array();
   for (const LostNode& lost : timeline.lost_nodes()) {
+    const auto since_start = lost.time_ns != 0 ? std::optional(lost.time_ns - timeline.start().value) : std::nullopt;
     out.push_back({{"node", lost.node},
-                   {"time_s", seconds(lost.time_ns - timeline.start().value)},
+                   {"time_s", seconds(since_start)},
                    {"why", lost.why},
                    {"event_logger", job.is_event_logger(lost.node)},
                    {"ranks", lost.ranks},

@@ -14,7 +14,11 @@ constexpr std::int64_t time_ns_max = std::int64_t{1} << 61;  // differences of t
 }  // namespace
 
 std::uint64_t restarts_of(const RankRecord& rank) {
-  const auto started = std::ranges::count_if(rank.incarnations, [](const IncarnationRecord& one) { return one.started_ns != 0; });
+  const std::optional<KnownRestarts>& known = rank.known_restarts;
+  const auto started = std::ranges::count_if(rank.incarnations, [&](const IncarnationRecord& one) {
+    return one.started_ns != 0 && (!known || one.number > known->incarnation);
+  });
+  if (known) return known->count + static_cast<std::uint64_t>(started);
   return started > 0 ? static_cast<std::uint64_t>(started - 1) : 0;
 }
 
@@ -28,13 +32,14 @@ IncarnationRecord& Timeline::record(const Event& event) {
   return *at;
 }
 
-void Timeline::on_event(const Event& event, Bytes text) {
+void Timeline::on_event(const Event& event, Bytes text, int node) {
   if (event.rank < 0 || static_cast<std::size_t>(event.rank) >= ranks_.size() || event.incarnation > incarnations_max) return;
   if (event.time_ns < -time_ns_max || event.time_ns > time_ns_max) return;  // no clock says so
   IncarnationRecord& r = record(event);
   switch (event.kind) {
     case EventKind::started:
       r.started_ns = event.time_ns;
+      r.node = node;
       break;
     case EventKind::joined:
       r.joined_ns = event.time_ns;
@@ -116,6 +121,12 @@ std::vector<Timeline::Failure> Timeline::failures() const {
   }
   std::ranges::stable_sort(out, {}, &Failure::at_ns);
   return out;
+}
+
+// A lost head may have declared it lost and done no more.
+void Timeline::on_lost_node(LostNode lost) {
+  std::erase_if(lost_nodes_, [&](const LostNode& other) { return other.node == lost.node && other.time_ns == 0; });
+  lost_nodes_.push_back(std::move(lost));
 }
 
 void Timeline::on_moved_on(int from, const std::vector<int>& ranks, const std::vector<int>& to) {

@@ -16,6 +16,7 @@ namespace hf::daemon {
 // One incarnation of a rank. Times are of the monotonic clock; 0: has not happened.
 struct IncarnationRecord {
   std::uint32_t number = 0;
+  int node = -1;  // on which it was started; -1: not known
   std::int64_t started_ns = 0, joined_ns = 0, initialized_ns = 0, finalized_ns = 0, caught_up_ns = 0;
   std::int64_t killed_ns = 0;  // by injection: the moment of the signal
   std::int64_t ended_ns = 0;   // when the agent had seen the end and drained the output
@@ -26,9 +27,16 @@ struct IncarnationRecord {
   std::optional<segment::Counters> counters;  // once ended
 };
 
+// As a head before this one knew it, when `incarnation` was the newest that had been started.
+struct KnownRestarts {
+  std::uint32_t incarnation = 0;
+  std::uint64_t count = 0;
+};
+
 struct RankRecord {
   std::vector<IncarnationRecord> incarnations;  // those that were heard of, ascending
   bool unprotected = false;
+  std::optional<KnownRestarts> known_restarts;
   std::optional<std::int64_t> exited_ns;
 };
 
@@ -42,7 +50,7 @@ struct TimelineNote {
 };
 
 struct LostNode {
-  std::int64_t time_ns = 0;  // when it was declared lost
+  std::int64_t time_ns = 0;  // when it was declared lost; 0: by a head that is lost, and nothing else is known
   int node = 0;
   std::string why;
   std::vector<int> ranks, moved_to;  // agents; empty: nowhere, the job ends if it had ranks
@@ -51,8 +59,9 @@ struct LostNode {
 class Timeline {
  public:
   Timeline(int rank_count, Instant start) : start_(start), ranks_(static_cast<std::size_t>(rank_count)) {}
-  void on_event(const Event& event, Bytes text);
-  void on_lost_node(LostNode lost) { lost_nodes_.push_back(std::move(lost)); }
+  void on_event(const Event& event, Bytes text, int node = -1);  // told by the agent of that node
+  void on_lost_node(LostNode lost);
+  void on_known_restarts(int rank, KnownRestarts known) { ranks_[static_cast<std::size_t>(rank)].known_restarts = known; }
   // Ranks of a node that was lost last go on to others, since the one that they were to go to cannot take them.
   void on_moved_on(int from, const std::vector<int>& ranks, const std::vector<int>& to);
   void on_end(Instant now, int exit_code) {

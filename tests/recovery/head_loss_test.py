@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "launcher"))
@@ -144,6 +145,49 @@ class HeadLoss(Detached):
         self.assertIn("node 1 is lost", self.err)
         self.assertGreaterEqual(report["restarts"], 2)
         self.assertNotIn("not carried out", self.err)
+
+    def metrics(self, job, heads):
+        """As the head of that number shows them: each has a port of its own."""
+        said = []
+
+        def found():
+            self.holdfast("logs", job)
+            said[:] = re.findall(r"^holdfast: metrics at (http://\S+/metrics)$", self.err, re.M)
+            return len(said) == heads
+
+        self.wait_until(found, f"the address of the metrics of head {heads}")
+        with urllib.request.urlopen(said[-1], timeout=10) as answer:
+            return {name: float(value) for name, value in re.findall(r"^(holdfast_\w+(?:\{.*\})?) (\S+)$", answer.read().decode(), re.M)}
+
+    def expect_no_less(self, before, after):
+        totals = {name for name in before if re.match(r"holdfast_rank_\w+_total\{", name) and "_mpi_calls_" not in name}
+        self.assertGreater(len(totals), 3 * 10)
+        self.assertEqual({name: (before[name], after.get(name)) for name in totals if after.get(name, -1) < before[name]}, {})
+
+    def test_counters_after_a_node_and_two_heads(self):
+        job = self.orders("-n", 3, "--nodes", 3, "--spares", 1, "--metrics", ":0", "--inject", "node:1,at=1500ms", rounds=5000)
+        sent, restarts = ('holdfast_rank_%s_total{rank="1"}' % name for name in ("messages_sent", "restarts"))
+        self.wait_until(lambda: self.metrics(job, 1)[sent] > 0, "a first sample")
+        lost = {}
+        self.wait_until(lambda: lost.update(self.metrics(job, 1)) or lost[restarts] == 1, "the restart of rank 1")
+        self.wait_until(lambda: self.metrics(job, 1)[sent] > lost[sent] + 50, "what its next incarnation sends")
+        for heads in (2, 3):
+            before = self.metrics(job, heads - 1)
+            self.kill_this_head(job)
+            self.expect_no_less(before, self.metrics(job, heads))  # before it has heard anything
+            self.next_head(job, heads - 1)
+            self.wait_until(lambda: self.metrics(job, heads)[sent] > before[sent], "new samples")
+            after = self.metrics(job, heads)
+            self.expect_no_less(before, after)
+            self.assertEqual((after[restarts], after['holdfast_node_up{node="1",spare="false",event_logger="false"}']), (1, 0))
+        self.assertEqual(self.jobs()[job]["restarts"], 1)
+        self.holdfast("kill", job, code=0)
+        report = self.end(job, 128 + signal.SIGTERM)
+        self.assertEqual([(lost["node"], lost["time_s"]) for lost in report["lost_nodes"]], [(1, None)])
+        self.assertEqual((report["restarts"], [rank["restarts"] for rank in report["ranks"]]), (1, [0, 1, 0]))
+        printed = self.holdfast("report", self.state / "holdfast" / job / "report.json", code=0)
+        self.assertRegex(printed, r"\n2 heads were lost: what is told of before is incomplete\n")
+        self.assertNotIn("no rank died", printed)
 
     def test_what_was_written_is_there_once(self):
         """Much of it, in lines of many lengths, none at all, and as fast as it goes."""

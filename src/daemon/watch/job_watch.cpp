@@ -62,9 +62,29 @@ void JobWatch::on_moved(int number, int node) {
   rank.finished = false;  // a peer may need its log
 }
 
+RankPast JobWatch::past(int number) const {
+  const Watched& rank = ranks_[static_cast<std::size_t>(number)];
+  return {rank.started, rank.incarnation, rank.restarts, rank.before, rank.current};
+}
+
+// How it stands with the newest incarnation is told again.
+void JobWatch::recall(int number, int node, const RankPast& past) {
+  Watched& rank = ranks_[static_cast<std::size_t>(number)];
+  rank.node = node;
+  rank.started = past.started != 0;
+  rank.incarnation = past.incarnation;
+  rank.restarts = past.restarts;
+  rank.replaying = past.restarts > 0;
+  rank.before = past.before;
+  rank.current = past.current;
+}
+
 void JobWatch::start(Watched& rank, std::uint32_t incarnation) {
   if (std::exchange(rank.started, true)) {
-    if (incarnation == rank.incarnation) return;
+    if (incarnation == rank.incarnation) {  // told again
+      rank.dead = rank.finished = false;
+      return;
+    }
     ++rank.restarts;
     rank.replaying = true;
     rank.before += rank.current;

@@ -39,6 +39,15 @@ struct RankRow {
   double messages_sent_per_s = 0, bytes_sent_per_s = 0, messages_received_per_s = 0, bytes_received_per_s = 0;
 };
 
+// What is known of a rank's incarnations, for another head that goes on for this one: it hears of those of its present agent alone.
+struct RankPast {
+  std::uint32_t started = 0;      // 1: an incarnation has been started, the newest of them is `incarnation`
+  std::uint32_t incarnation = 0;
+  std::uint64_t restarts = 0;
+  segment::Counters before{};   // of those before it
+  segment::Counters current{};  // of it, as far as known
+};
+
 class JobWatch {
  public:
   explicit JobWatch(const std::vector<std::int32_t>& node_of_rank);
@@ -46,6 +55,8 @@ class JobWatch {
   void on_event(int node, const Event& event, Bytes text);
   void on_sample(int node, Bytes payload);  // of a `sample`
   void on_moved(int rank, int node);        // its node is lost: it dies there, and starts again here
+  RankPast past(int rank) const;
+  void recall(int rank, int node, const RankPast& past);  // as a head before this one knew it. What its agent tells again is not counted again
   // Nobody has watched for a while: rates are of two samples from now on.
   void begin();
   // How often every node that has ranks has been sampled since.

@@ -103,6 +103,35 @@ TEST_F(JobWatchTest, ALostNodeTakesNothingBack) {
   EXPECT_EQ(watch_.row(2).restarts, 1u);
 }
 
+// Rank 2 was moved, and goes on there; then another head goes on, which hears of its present agent's incarnations alone.
+TEST_F(JobWatchTest, AnotherHeadTakesNothingBack) {
+  run(2, 0, 1);
+  sample(1, 1 * second, {values(2, 0, 50)});
+  watch_.on_moved(2, 0);
+  run(2, 22, 0);
+  sample(0, 2 * second, {values(2, 22, 4)});
+  JobWatch next({0, 0, 1});
+  for (int rank = 0; rank < 3; ++rank) next.recall(rank, watch_.row(rank).node, watch_.past(rank));
+  watch_ = std::move(next);
+  EXPECT_EQ(watch_.row(2).totals.messages_sent, 54u) << "before anybody has told it anything";
+  EXPECT_EQ(watch_.row(2).restarts, 1u);
+  EXPECT_EQ(watch_.row(2).node, 0);
+  watch_.on_moved(2, 0);
+  run(2, 22, 0);  // told again
+  EXPECT_EQ(state(2), WatchedState::replaying);
+  event(EventKind::caught_up, 2, 22);
+  EXPECT_EQ(state(2), WatchedState::running);
+  concluded(2, 22, 6);
+  event(EventKind::died, 2, 22);
+  EXPECT_EQ(state(2), WatchedState::dead);
+  EXPECT_EQ(watch_.row(2).restarts, 1u);
+  EXPECT_EQ(watch_.row(2).totals.messages_sent, 56u);
+  run(2, 23, 0);  // meanwhile
+  sample(0, 3 * second, {values(2, 23, 1)});
+  EXPECT_EQ(watch_.row(2).restarts, 2u);
+  EXPECT_EQ(watch_.row(2).totals.messages_sent, 57u);
+}
+
 TEST_F(JobWatchTest, WaitsAreToldWithTheirTime) {
   run(0, 0);
   RankSample waits = values(0, 0, 1);

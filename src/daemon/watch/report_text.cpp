@@ -56,8 +56,13 @@ std::string head_text(const SavedReport& r) {
   return out;
 }
 
+std::string no_failures_text(const SavedReport& r) {
+  if (r.restarts > 0) return fmt::format("{} of ranks\n", plural(r.restarts, "restart"));
+  return r.lost_heads > 0 ? "" : "no rank died\n";
+}
+
 std::string failures_text(const SavedReport& r, std::size_t rows) {
-  if (r.failures.empty()) return "no rank died\n";
+  if (r.failures.empty()) return no_failures_text(r);
   constexpr const char* row = "{:>11} {:>5} {:>11} {:>8} {:>7} {:>14} {:>15} {:>16} {:>9}\n";
   std::string out = fmt::format("{} of ranks, {}\n", plural(r.failures.size(), "death"), plural(r.restarts, "restart"));
   out += fmt::format(row, "time", "rank", "incarnation", "signal", "call", "detected after", "restarted after", "caught up after",
@@ -71,15 +76,21 @@ std::string failures_text(const SavedReport& r, std::size_t rows) {
   return out + more(r.failures.size(), shown);
 }
 
+std::string lost_heads_text(const SavedReport& r) {
+  if (r.lost_heads == 0) return {};
+  return fmt::format("{} {} lost: what is told of before is incomplete\n", plural(r.lost_heads, "head"), r.lost_heads == 1 ? "was" : "were");
+}
+
 std::string lost_nodes_text(const SavedReport& r, std::size_t rows) {
   if (r.lost_nodes.empty()) return {};
   std::string out = fmt::format("\n{} lost\n", plural(r.lost_nodes.size(), "node"));
   const std::size_t shown = std::min(rows, r.lost_nodes.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const SavedReport::LostNode& lost = r.lost_nodes[i];
-    out += fmt::format("{:>11} node {}: {}", at(lost.time_s), lost.node, printable(lost.why));
+    out += fmt::format("{:>11} node {}: {}", lost.time_s ? at(*lost.time_s) : "-", lost.node, printable(lost.why));
     const std::string ranks = fmt::format("; rank{} {}", lost.ranks.size() == 1 ? "" : "s", ranges(lost.ranks));
     if (lost.event_logger) out += "; it was an event logger\n";
+    else if (!lost.time_s) out += "\n";
     else if (lost.ranks.empty()) out += "; it had no ranks\n";
     else if (lost.moved_to.empty()) out += ranks + " did not start again\n";
     else out += fmt::format("{} started again on node{} {}\n", ranks, lost.moved_to.size() == 1 ? "" : "s", ranges(lost.moved_to));
@@ -129,7 +140,7 @@ std::string notes_text(const SavedReport& r, std::size_t rows) {
 
 std::string format_report(const SavedReport& r, bool all) {
   const std::size_t rows = all ? SIZE_MAX : report_rows_max;
-  return head_text(r) + "\n" + failures_text(r, rows) + lost_nodes_text(r, rows) + ranks_text(r, rows) + notes_text(r, rows);
+  return head_text(r) + "\n" + lost_heads_text(r) + failures_text(r, rows) + lost_nodes_text(r, rows) + ranks_text(r, rows) + notes_text(r, rows);
 }
 
 }  // namespace hf::daemon

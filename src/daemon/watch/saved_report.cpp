@@ -151,6 +151,7 @@ Result<SavedReport> read_report(std::string_view json) {
   in.take("duration_s", out.duration_s, true);
   in.take("kills", out.kills);
   in.take("restarts", out.restarts);
+  in.take("lost_heads", out.lost_heads);
   in.take_each("programs", out.programs, take_program);
   in.take_each("failures", out.failures, take_failure);
   in.take_each("lost_nodes", out.lost_nodes, take_lost_node);

@@ -24,7 +24,7 @@ struct SavedReport {
   };
   struct LostNode {
     std::uint64_t node = 0;
-    double time_s = 0;
+    std::optional<double> time_s;  // none: before a head was lost, nothing else is known
     std::string why;
     std::vector<std::uint64_t> ranks, moved_to;
     bool event_logger = false;
@@ -48,7 +48,7 @@ struct SavedReport {
   std::string version, protocol, log_level;
   double started_s = 0;  // since 1970; 0: the report does not say
   std::vector<Program> programs;
-  std::uint64_t rank_count = 0, node_count = 0, spare_count = 0, event_logger_count = 0, kills = 0, restarts = 0;
+  std::uint64_t rank_count = 0, node_count = 0, spare_count = 0, event_logger_count = 0, kills = 0, restarts = 0, lost_heads = 0;
   std::int64_t exit_code = 0;
   double duration_s = 0;
   Totals totals;

@@ -72,6 +72,58 @@ TEST(SavedReport, IsPrintedForPeople) {
   EXPECT_EQ(format_report(*report, false), golden);
 }
 
+// Three ranks on four nodes; a head goes on for two that were killed: the first had moved rank 1 off node 1, rank 2 has died since.
+std::string report_after_lost_heads(bool died) {
+  Job job;
+  job.programs = {{3, "/bin/a", {"./a"}, {}, "/"}};
+  job.node_count = 3;
+  job.spare_count = 1;
+  job.nodes = {{"alpha"}, {"beta"}, {"gamma"}, {"delta"}};
+  job.node_of_rank = {0, 1, 2};
+  Timeline timeline(3, Instant(1'000'000'000));
+  timeline.on_lost_heads(2);
+  timeline.on_lost_node({.node = 1, .why = "a head before this one said so"});
+  const std::uint32_t incarnations[] = {0, 22, 0};
+  for (int rank = 0; rank < 3; ++rank) {
+    timeline.on_known_restarts(rank, {incarnations[rank], incarnations[rank] > 0 ? 1u : 0u});
+    timeline.on_event({EventKind::started, rank, incarnations[rank], 0, 1'010'000'000}, {});
+  }
+  if (died) {
+    timeline.on_event({EventKind::died, 2, 0, 0, 2'000'000'000, 9}, {});
+    timeline.on_event({EventKind::started, 2, 1, 0, 2'001'000'000}, {});
+  }
+  timeline.on_end(Instant(3'000'000'000), 0);
+  return report_json(timeline, job, {});
+}
+
+TEST(SavedReport, WhatALostHeadKnewIsNotDenied) {
+  Result<SavedReport> report = read_report(report_after_lost_heads(false));
+  ASSERT_TRUE(report) << report.error().text;
+  std::string text = format_report(*report, false);
+  EXPECT_NE(text.find("\n2 heads were lost: what is told of before is incomplete\n1 restart of ranks\n\n1 node lost\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("          - node 1: a head before this one said so\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("no rank died"), std::string::npos);
+  EXPECT_EQ(report->ranks[1].restarts, 1u);
+  report = read_report(report_after_lost_heads(true));
+  ASSERT_TRUE(report) << report.error().text;
+  text = format_report(*report, false);
+  EXPECT_NE(text.find("incomplete\n1 death of ranks, 2 restarts\n"), std::string::npos) << text;
+  EXPECT_EQ(report->ranks[2].restarts, 1u);
+  report->failures.clear();
+  report->restarts = 0;
+  report->lost_heads = 1;
+  EXPECT_NE(format_report(*report, false).find("\n1 head was lost: what is told of before is incomplete\n\n1 node lost"), std::string::npos);
+}
+
+TEST(SavedReport, ANodeIsLostOnce) {
+  Timeline timeline(1, Instant(0));
+  timeline.on_lost_node({.node = 1, .why = "a head before this one said so"});
+  timeline.on_lost_node({.node = 2, .why = "a head before this one said so"});
+  timeline.on_lost_node({.time_ns = 5, .node = 1, .why = "it did not come back", .ranks = {0}});
+  ASSERT_EQ(timeline.lost_nodes().size(), 2u);
+  EXPECT_EQ(timeline.lost_nodes()[1].why, "it did not come back");
+}
+
 TEST(SavedReport, LongTablesAreCut) {
   SavedReport report;
   for (std::uint64_t rank = 0; rank < 100; ++rank) {
@@ -87,7 +139,7 @@ TEST(SavedReport, LongTablesAreCut) {
 
 TEST(SavedReport, NumbersInARowAreARange) {
   SavedReport report;
-  report.lost_nodes.push_back({.why = "x", .ranks = {9, 4, 5, 6, 0, 8}, .moved_to = {}});
+  report.lost_nodes.push_back({.time_s = 1, .why = "x", .ranks = {9, 4, 5, 6, 0, 8}, .moved_to = {}});
   EXPECT_NE(format_report(report, false).find("ranks 0, 4-6, 8-9 did not start again"), std::string::npos);
 }
 

@@ -26,6 +26,8 @@ class Watching {
   void on_sample(int node, Bytes payload) { watch_.on_sample(node, payload); }
   void on_node_lost(int node) { facts_.node_lives[static_cast<std::size_t>(node)] = false; }
   void on_moved(int rank, int node) { watch_.on_moved(rank, node); }
+  RankPast past(int rank) const { return watch_.past(rank); }
+  void recall(int rank, int node, const RankPast& past) { watch_.recall(rank, node, past); }
   void stop();  // the job ends
 
   // To a `watch` request of a client, `about` the job among it (docs/clients.md). Who asks watches for some seconds from then on.
