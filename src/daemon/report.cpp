@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "daemon/watch/short_numbers.hpp"
 #include "os/process.hpp"
@@ -40,31 +42,39 @@ OrderedJson counters_json(const segment::Counters& c) {
           {"log_left", c.log_left}};
 }
 
+struct Stretch {
+  std::int64_t from = 0, to = 0;
+};
+
+Stretch inside(Stretch outer, std::int64_t from, std::int64_t to) {
+  from = std::clamp(from, outer.from, outer.to);
+  return {from, std::clamp(to, from, outer.to)};
+}
+
 class Trace {
  public:
   explicit Trace(Instant start) : start_(start) {}
   void name(const char* what, int process, int thread, const std::string& name) {
     events_.push_back({{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}});
   }
-  void span(const std::string& name, int process, int thread, std::int64_t from, std::int64_t to, OrderedJson arguments = {}) {
-    events_.push_back({{"ph", "X"},
-                       {"name", name},
-                       {"pid", process},
-                       {"tid", thread},
-                       {"ts", at(from)},
-                       {"dur", static_cast<double>(to - from) / 1e3},
-                       {"args", std::move(arguments)}});
+  void span(const std::string& name, int process, int thread, Stretch when, OrderedJson arguments = {}) {
+    const std::int64_t from = at(when.from);
+    OrderedJson event = {{"ph", "X"}, {"name", name}, {"pid", process}, {"tid", thread}, {"ts", from}, {"dur", at(when.to) - from}};
+    if (!arguments.is_null()) event["args"] = std::move(arguments);
+    events_.push_back(std::move(event));
   }
-  void instant(const std::string& name, int process, int thread, std::int64_t time) {
-    events_.push_back({{"ph", "i"}, {"s", "t"}, {"name", name}, {"pid", process}, {"tid", thread}, {"ts", at(time)}});
+  void instant(const std::string& name, int process, int thread, std::int64_t time, const char* scope = of_thread) {
+    events_.push_back({{"ph", "i"}, {"s", scope}, {"name", name}, {"pid", process}, {"tid", thread}, {"ts", at(time)}});
   }
+  static constexpr const char *of_thread = "t", *of_process = "p";
   std::string text() const {
     const OrderedJson all = {{"displayTimeUnit", "ms"}, {"traceEvents", events_}};
     return all.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
   }
 
  private:
-  double at(std::int64_t ns) const { return static_cast<double>(ns - start_.value) / 1e3; }
+  // Whole microseconds: what nests does so to the last digit.
+  std::int64_t at(std::int64_t ns) const { return (ns - start_.value) / 1000; }
   Instant start_;
   OrderedJson events_ = OrderedJson::array();
 };
@@ -116,30 +126,56 @@ OrderedJson detection_json(const TreeSettings& tree) {
           {"cut_off_s", static_cast<double>(m.silent_parent_ns) / ms / 1e3}};
 }
 
-void trace_incarnation(Trace& trace, const Timeline& timeline, int node, int rank, std::size_t index) {
-  const auto& all = timeline.ranks()[static_cast<std::size_t>(rank)].incarnations;
-  const IncarnationRecord& r = all[index];
-  if (r.started_ns == 0) return;
-  std::int64_t end = r.ended_ns != 0 ? r.ended_ns : timeline.end().value;
-  OrderedJson arguments = {{"incarnation", r.number}};
-  if (r.end_signal != 0) {
-    arguments["ended by"] = os::signal_name(r.end_signal);
-    if (r.end_call) arguments["in MPI call"] = *r.end_call;
-  }
-  trace.span(fmt::format("incarnation {}", r.number), node, rank, r.started_ns, end, arguments);
-  if (r.joined_ns != 0 && r.initialized_ns != 0) trace.span("MPI_Init", node, rank, r.joined_ns, r.initialized_ns);
+// What began at the same time: the longer one first, and the other one in it.
+void trace_init_and_replay(Trace& trace, const IncarnationRecord& r, int node, int rank, Stretch life) {
+  const auto init = [&] {
+    if (r.joined_ns != 0 && r.initialized_ns != 0) trace.span("MPI_Init", node, rank, inside(life, r.joined_ns, r.initialized_ns));
+  };
+  const bool init_is_longer = r.initialized_ns > r.caught_up_ns;
+  if (init_is_longer) init();
   if (r.caught_up_ns != 0) {
-    trace.span("replay", node, rank, r.joined_ns != 0 ? r.joined_ns : r.started_ns, r.caught_up_ns,
+    trace.span("replay", node, rank, inside(life, r.joined_ns != 0 ? r.joined_ns : r.started_ns, r.caught_up_ns),
                {{"calls", r.calls_replayed},
                 {"messages replayed", r.messages_replayed},
                 {"sends suppressed", r.sends_suppressed},
                 {"determinants", r.determinants_replayed}});
   }
-  if (r.killed_ns != 0) trace.instant("kill", node, rank, r.killed_ns);
-  if (r.end_signal != 0 && index + 1 < all.size() && all[index + 1].started_ns != 0) {
-    trace.span("down", node, rank, r.killed_ns != 0 ? r.killed_ns : r.ended_ns, all[index + 1].started_ns);
+  if (!init_is_longer) init();
+}
+
+void trace_incarnation(Trace& trace, const IncarnationRecord& r, int node, int rank, Stretch life) {
+  OrderedJson arguments = {{"incarnation", r.number}};
+  if (r.end_signal != 0) {
+    arguments["ended by"] = os::signal_name(r.end_signal);
+    if (r.end_call) arguments["in MPI call"] = *r.end_call;
   }
+  trace.span(fmt::format("incarnation {}", r.number), node, rank, life, arguments);
+  trace_init_and_replay(trace, r, node, rank, life);
+  if (r.killed_ns != 0) trace.instant("kill", node, rank, r.killed_ns);
   if (r.finalized_ns != 0) trace.instant("MPI_Finalize", node, rank, r.finalized_ns);
+}
+
+// One after the other, each on the node where it was; a viewer drops spans of one line that overlap, and agents' clocks are not quite ours.
+void trace_rank(Trace& trace, const Timeline& timeline, const Job& job, int rank) {
+  std::vector<const IncarnationRecord*> all;
+  for (const IncarnationRecord& r : timeline.ranks()[static_cast<std::size_t>(rank)].incarnations) {
+    if (r.started_ns != 0) all.push_back(&r);
+  }
+  std::set<int> nodes = {job.node_of(rank)};
+  std::int64_t free_from = INT64_MIN;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const IncarnationRecord& r = *all[i];
+    const int node = r.node >= 0 ? r.node : job.node_of(rank);
+    nodes.insert(node);
+    const std::int64_t next = i + 1 < all.size() ? all[i + 1]->started_ns : timeline.end().value;
+    const std::int64_t from = std::max(r.started_ns, free_from);
+    free_from = std::max(from, r.ended_ns != 0 ? std::min(r.ended_ns, next) : next);
+    trace_incarnation(trace, r, node, rank, {from, free_from});
+    if (r.end_signal == 0 || i + 1 == all.size() || next <= free_from) continue;
+    trace.span("down", node, rank, {free_from, next});
+    free_from = next;
+  }
+  for (int node : nodes) trace.name("thread_name", node, rank, fmt::format("rank {}", rank));
 }
 
 }  // namespace
@@ -224,15 +260,13 @@ std::string report_json(const Timeline& timeline, const Job& job, const TreeSett
 
 std::string trace_json(const Timeline& timeline, const Job& job) {
   Trace trace(timeline.start());
-  for (int node = 0; node < job.node_count; ++node) {
+  for (int node = 0; node < job.agent_count(); ++node) {
     trace.name("process_name", node, 0, fmt::format("node {} ({})", node, job.node_name(node)));
   }
-  for (int rank = 0; rank < job.rank_count(); ++rank) {
-    int node = job.node_of(rank);
-    trace.name("thread_name", node, rank, fmt::format("rank {}", rank));
-    const auto& incarnations = timeline.ranks()[static_cast<std::size_t>(rank)].incarnations;
-    for (std::size_t i = 0; i < incarnations.size(); ++i) trace_incarnation(trace, timeline, node, rank, i);
+  for (const LostNode& lost : timeline.lost_nodes()) {
+    if (lost.time_ns != 0) trace.instant(fmt::format("node lost: {}", lost.why), lost.node, 0, lost.time_ns, Trace::of_process);
   }
+  for (int rank = 0; rank < job.rank_count(); ++rank) trace_rank(trace, timeline, job, rank);
   return trace.text();
 }
 

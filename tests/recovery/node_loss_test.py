@@ -3,8 +3,10 @@
     node_loss_test.py BUILD ORDERS PROBED
 """
 
+import json
 import re
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -25,13 +27,20 @@ class NodeLoss(OrdersJob):
 
     def test_a_node(self):
         for node in some((0, 1, 2), 2):
-            with self.subTest(node=node):
-                self.run_orders(5, 3, 1, f"node:{node},at=150ms")
+            with self.subTest(node=node), tempfile.NamedTemporaryFile("r") as trace:
+                self.run_orders(5, 3, 1, f"node:{node},at=150ms", options=("--trace", trace.name))
                 self.assertRegex(self.err, rf"node {node} is lost: its connection ended; its \d ranks? starts? again on node 3")
                 self.assertEqual(self.report["log_level"], "node")
                 lost, = self.report["lost_nodes"]
                 self.assertEqual((lost["node"], lost["moved_to"], lost["why"]), (node, [3], "its connection ended"))
                 self.assertEqual(lost["ranks"], [f["rank"] for f in sorted(self.report["failures"], key=lambda f: f["rank"])])
+                self.check_trace(json.load(trace)["traceEvents"], lost)
+
+    def check_trace(self, events, lost):
+        later = [e for e in events if re.fullmatch("incarnation [1-9].*", e["name"])]
+        self.assertEqual(sorted((e["pid"], e["tid"]) for e in later), [(3, rank) for rank in lost["ranks"]])
+        self.assertEqual([e["pid"] for e in events if e["name"].startswith("node lost: ")], [lost["node"]])
+        self.assertEqual([e["pid"] for e in events if e["name"] == "process_name"], [0, 1, 2, 3])
 
     def test_what_was_done_again_is_known(self):
         """Its log is gone: peers tell how far a rank had come."""
