@@ -24,6 +24,10 @@ struct Wishes {
   bool attached = false;  // attach: the job's exit code is ours, and what was shown need not be shown to the next
 };
 
+Json attach_request(const Wishes& wishes) {
+  return {{"request", "attach"}, {"terminal", ::isatty(STDOUT_FILENO) != 0}, {"input", wishes.input}};
+}
+
 // Follows a job until it ends, or a signal.
 class Follower {
  public:
@@ -94,7 +98,7 @@ class Follower {
     if (lost > 0) input_.on_taken(lost);
     input_waits_ = false;
     told_ = 0;
-    ask({{"request", "attach"}}, 0);
+    ask(attach_request(wishes_), 0);
     send_input();
     show_.more();
     return true;
@@ -173,7 +177,7 @@ class Follower {
 };
 
 Result<int> follow(ChosenJob job, const Wishes& wishes) {
-  Result<Json> answer = job.client->ask({{"request", "attach"}});
+  Result<Json> answer = job.client->ask(attach_request(wishes));
   if (!answer) return std::unexpected(answer.error());
   Result<KeptJob> kept = open_kept_job(text_member(*answer, "kept").value_or(""));
   if (!kept) return std::unexpected(kept.error());

@@ -81,6 +81,12 @@ Head::Head(RunOptions options, HeadSeat seat, std::unique_ptr<Background> backgr
       states_(static_cast<std::size_t>(job_.agent_count())),
       rank_unprotected_(static_cast<std::size_t>(job_.rank_count())) {
   groups_ = job_.node_count;
+  if (background_) {
+    output_.set_answered(false);  // until somebody attaches
+  } else {
+    output_.set_terminal(OutputStream::out, ::isatty(STDOUT_FILENO) != 0);
+    output_.set_terminal(OutputStream::error, ::isatty(STDERR_FILENO) != 0);
+  }
   for (int rank = 0; rank < job_.rank_count(); ++rank) {
     hosting(rank).agent = hosting(rank).group = job_.node_of(rank);
     if (epoch_ > 0) recall(rank);
@@ -539,7 +545,7 @@ void Head::end(int exit_code, std::uint32_t grace) {
   deadline_ = loop_.at(os::later(os::now(), (std::int64_t{grace} + 5000) * os::millisecond_ns), [this] {
     forced_ = true;
     agents_.kill_all();
-    nodes_gone_ = job_.agent_count();
+    for (int node = 0; node < job_.agent_count(); ++node) on_agent_gone(node);
     finish_if_over();
   });
   for (int node = 0; node < job_.agent_count(); ++node) {

@@ -75,6 +75,7 @@ class Head {
   Json status() const;
   Json record() const;
   bool all_started() const;
+  void on_attached(bool terminal, bool input);
   void start_input();
   void on_input_taken(std::uint64_t bytes);
   void keep_end();

@@ -34,7 +34,8 @@ Json command_of(const Job& job) {
 void Head::open_door() {
   clients_ = std::make_unique<JobClients>(loop_, [this](const std::string& line) { output_.say(line); },
                                           JobClients::Owner{[this] { return status(); }, [this](bool now) { interrupt(SIGTERM, now); },
-                                                            [this](Bytes bytes) { give_input(bytes); }});
+                                                            [this](Bytes bytes) { give_input(bytes); },
+                                                            [this](bool terminal, bool input) { on_attached(terminal, input); }});
   clients_->door().serve("watch", [this](ClientId, const Json& request) {
     return watching_.answer(request, {{"job", clients_->id()}, {"command", command_of(job_)}});
   });
@@ -50,6 +51,11 @@ void Head::open_door() {
   Result<JobSocket> socket = JobSocket::make(is_kept);
   if (!socket) return output_.say(fmt::format("holdfast ps will not show this job: {}", socket.error().text));
   clients_->open(std::move(*socket));
+}
+
+void Head::on_attached(bool terminal, bool input) {
+  output_.set_answered(input && !input_kept_.ended());
+  for (OutputStream stream : {OutputStream::out, OutputStream::error}) output_.set_terminal(stream, terminal);
 }
 
 bool Head::all_started() const {

@@ -92,6 +92,7 @@ void Head::start_if_ready() {
 }
 
 void Head::give_input(Bytes bytes) {
+  if (bytes.empty()) output_.set_answered(false);
   if (!job_.keeps_events() && !facts_) {
     return agents_.send_bytes(agent_of(0), bytes.empty() ? ControlKind::input_end : ControlKind::input, bytes);
   }

@@ -28,19 +28,31 @@ JobClients::JobClients(os::EventLoop& loop, ClientDoor::Say say, Owner owner)
     owner_.end(flag_member(request, "now"));
     return Json{{"ending", true}};
   });
-  door_.serve("attach", [this](ClientId client, const Json&) { return attach(client); });
+  door_.serve("attach", [this](ClientId client, const Json& request) { return attach(client, request); });
   door_.serve("read", [this](ClientId, const Json& request) { return on_read(request); });
   door_.serve("input", [this](ClientId client, const Json& request) {
     if (kept_.empty()) return error_line("the job reads its terminal, or what its input was redirected to");
     return input_.on_request(client, request);
   });
-  door_.on_gone([this](ClientId client) { attached_.erase(client); });
+  door_.on_gone([this](ClientId client) {
+    if (attached_.erase(client) > 0) tell_attached();
+  });
 }
 
-Json JobClients::attach(ClientId client) {
+Json JobClients::attach(ClientId client, const Json& request) {
   if (kept_.empty()) return error_line(fmt::format("job {} was not started with --detach: its output goes to its own terminal", id_));
-  attached_.insert(client);
+  attached_[client] = {flag_member(request, "terminal"), flag_member(request, "input")};
+  tell_attached();
   return {{"kept", kept_}, {"read", read_->load()}};
+}
+
+void JobClients::tell_attached() {
+  Attached any;
+  for (const auto& [client, one] : attached_) {
+    any.terminal |= one.terminal;
+    any.input |= one.input;
+  }
+  owner_.on_attached(any.terminal, any.input);
 }
 
 Json JobClients::on_read(const Json& request) {
@@ -55,8 +67,8 @@ void JobClients::on_output() {
   if (news_ != 0 || attached_.empty()) return;
   news_ = loop_.at(os::later(os::now(), news_ms * os::millisecond_ns), [this] {
     news_ = 0;
-    const std::set<ClientId> all = attached_;
-    for (ClientId client : all) door_.tell(client, {{"event", "output"}});
+    const std::map<ClientId, Attached> all = attached_;
+    for (const auto& [client, one] : all) door_.tell(client, {{"event", "output"}});
   });
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <atomic>
 #include <functional>
+#include <map>
 #include <optional>
-#include <set>
 
 #include "base/bytes.hpp"
 #include "daemon/attached_input.hpp"
@@ -18,6 +18,7 @@ class JobClients {
     std::function<Json()> status;        // an object; "job" is added
     std::function<void(bool now)> end;   // as by SIGTERM, or at once
     std::function<void(Bytes)> give_input;  // to rank 0; of clients, with keep_output() alone
+    std::function<void(bool terminal, bool input)> on_attached;  // whether somebody shows the output on a terminal, gives input; each change
   };
   JobClients(os::EventLoop& loop, ClientDoor::Say say, Owner owner);
   // From here on the job is found by its id. Agents started after this remove the name should the head be killed.
@@ -36,7 +37,8 @@ class JobClients {
 
  private:
   void keep_name();
-  Json attach(ClientId client);
+  Json attach(ClientId client, const Json& request);
+  void tell_attached();
   Json on_read(const Json& request);
   static constexpr std::int64_t news_ms = 10;  // clients are not told of output more often
   static constexpr std::int64_t name_ms = 10'000;  // how often it is seen whether the name is still there
@@ -46,7 +48,10 @@ class JobClients {
   Owner owner_;
   AttachedInput input_;
   std::string id_, kept_;
-  std::set<ClientId> attached_;
+  struct Attached {
+    bool terminal = false, input = false;
+  };
+  std::map<ClientId, Attached> attached_;
   std::atomic<std::uint64_t>* read_ = nullptr;  // position up to which attached clients have shown the output
   os::EventLoop::TimerId news_ = 0, name_ = 0;
   std::optional<JobSocket> socket_;

@@ -32,14 +32,48 @@ void JobOutput::after(int rank, OutputStream kind) {
                     kind == OutputStream::out ? "standard output" : "standard error"));
   }
   if (!s.gate.has_open_line()) return loop_.cancel(s.timer);
-  if (s.timer != 0) return;
-  s.timer = loop_.at(os::later(os::now(), open_line_ms * os::millisecond_ns), [this, rank, kind] {
-    Stream& self = stream(rank, kind);
-    self.timer = 0;
-    std::string out;
-    self.gate.pass_open_line(out);
-    pass_on(rank, kind, std::move(out));
-  });
+  const std::uint64_t line = s.gate.passed().lines;
+  if (s.timer != 0 && s.timed_line == line) return;
+  loop_.cancel(s.timer);
+  s.timed_line = line;
+  s.timer = loop_.at(os::later(os::now(), open_line_ms * os::millisecond_ns), [this, rank, kind] { on_open_line(rank, kind); });
+}
+
+void JobOutput::on_open_line(int rank, OutputStream kind) {
+  Stream& s = stream(rank, kind);
+  s.timer = 0;
+  if (rank != 0) others_open_ = true;
+  if (!passes_open_line(rank, kind)) return;
+  std::string out;
+  s.gate.pass_open_line(out);
+  pass_on(rank, kind, std::move(out));
+  prompt_[index(kind)] |= stands(mark_of(rank, kind));
+}
+
+KeptMark JobOutput::mark_of(int rank, OutputStream kind) {
+  const OutputGate::Position passed = stream(rank, kind).gate.passed();
+  return {rank, kind == OutputStream::error, passed.lines, passed.open_bytes};
+}
+
+bool JobOutput::passes_open_line(int rank, OutputStream kind) const {
+  return terminal_[index(kind)] || rank_count() == 1 || (rank == 0 && answered_ && !others_open_);
+}
+
+void JobOutput::set_terminal(OutputStream kind, bool is) {
+  if (std::exchange(terminal_[index(kind)], is) == is || !is) return;
+  end_prompt(kind);
+  for (int rank = 0; rank < rank_count(); ++rank) after(rank, kind);
+}
+
+// What others write waits for the end of that line.
+bool JobOutput::stands(const KeptMark& mark) const {
+  return mark.rank == 0 && mark.open_bytes > 0 && rank_count() > 1 && !terminal_[mark.of_error];
+}
+
+void JobOutput::end_prompt(OutputStream kind) {
+  prompt_[index(kind)] = false;
+  loop_.cancel(waited_[index(kind)]);
+  for (Piece& piece : std::exchange(waiting_[index(kind)], {})) write(kind, std::move(piece));
 }
 
 // Bytes that were skipped, or wait in the gate (at most OutputGate::open_bytes_max), count as taken at once.
@@ -50,11 +84,22 @@ void JobOutput::pass_on(int rank, OutputStream kind, std::string bytes) {
     if (taken > 0) on_taken_(rank, taken);
     return;
   }
-  if (label_) bytes = labelled(rank, kind, bytes);
+  Piece piece{rank, std::move(bytes), mark_of(rank, kind), taken};
+  if (rank != 0 && prompt_[index(kind)]) {
+    waiting_[index(kind)].push_back(std::move(piece));
+    os::EventLoop::TimerId& waited = waited_[index(kind)];
+    if (waited == 0) waited = loop_.at(os::later(os::now(), prompt_ms * os::millisecond_ns), [this, kind] { end_prompt(kind); });
+    return;
+  }
+  const bool ends_prompt = rank == 0 && !stands(piece.mark);
+  write(kind, std::move(piece));
+  if (ends_prompt) end_prompt(kind);
+}
+
+void JobOutput::write(OutputStream kind, Piece piece) {
+  if (label_) piece.bytes = labelled(piece.rank, kind, piece.bytes);
   OutputSink& sink = kind == OutputStream::out ? *out_ : *error_;
-  const OutputGate::Position passed = s.gate.passed();
-  const KeptMark mark{rank, kind == OutputStream::error, passed.lines, passed.open_bytes};
-  sink.write(std::move(bytes), mark, [this, rank, taken] {
+  sink.write(std::move(piece.bytes), piece.mark, [this, rank = piece.rank, taken = piece.taken] {
     if (taken > 0) on_taken_(rank, taken);
   });
 }
@@ -99,6 +144,7 @@ void JobOutput::resume(const KeptMark& mark) {
   int& owner = open_owner_[static_cast<int>(kind)];
   if (owner >= 0) stream(owner, kind).line_begins = true;
   s.line_begins = mark.open_bytes == 0;
+  if (mark.rank == 0) prompt_[index(kind)] = stands(mark);
   owner = s.line_begins ? -1 : mark.rank;
 }
 
@@ -111,11 +157,13 @@ void JobOutput::resume_at(int rank, OutputStream kind, const OutputGate::Positio
 
 void JobOutput::on_over(int rank) {
   for (OutputStream kind : {OutputStream::out, OutputStream::error}) {
-    std::string out;
-    if (stream(rank, kind).unheard) continue;
-    stream(rank, kind).gate.on_end(out);
-    pass_on(rank, kind, std::move(out));
-    after(rank, kind);
+    if (Stream& s = stream(rank, kind); !s.unheard) {
+      std::string out;
+      s.gate.on_end(out);
+      pass_on(rank, kind, std::move(out));
+      after(rank, kind);
+    }
+    if (rank == 0) end_prompt(kind);
   }
 }
 
@@ -130,6 +178,7 @@ void JobOutput::write_error(std::string text) {
 void JobOutput::discard() {
   out_->discard();
   error_->discard();
+  for (OutputStream kind : {OutputStream::out, OutputStream::error}) end_prompt(kind);
 }
 
 }  // namespace hf::daemon

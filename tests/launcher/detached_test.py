@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import select
 import shutil
 import signal
 import socket
@@ -212,6 +213,20 @@ class Attach(Detached):
         out, _ = second.communicate(b"x\n", timeout=10)
         self.assertEqual((out, second.returncode), (b"three\n", 0))
         self.assertEqual(self.holdfast("logs", job), "one\ntwo\nthree\n")
+
+    def test_an_unfinished_line_waits_for_a_terminal(self):
+        job = self.detach("-n", 2, "sh", "-c", "test $PMI_RANK = 0 || printf 'on rank 1? '; sleep 100")
+        time.sleep(0.5)
+        self.assertEqual(self.holdfast("logs", job), "")
+        terminal, end = pty.openpty()
+        self.addCleanup(os.close, terminal)
+        reader = subprocess.Popen([harness.HOLDFAST, "attach", "--no-input", job], env=self.env, stdin=subprocess.DEVNULL, stdout=end,
+                                  stderr=subprocess.DEVNULL)
+        self.addCleanup(self.reap, reader)
+        os.close(end)
+        self.assertTrue(select.select([terminal], [], [], 10)[0])
+        self.assertEqual(os.read(terminal, 100), b"on rank 1? ")
+        self.holdfast("kill", job, code=0)
 
     def test_from_start(self):
         self.detach("-n", 1, "sh", "-c", "echo one; read x")

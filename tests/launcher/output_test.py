@@ -2,7 +2,11 @@
 
 import hashlib
 import os
+import pty
+import select
 import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -34,6 +38,54 @@ class Output(Case):
         self.assertLess(time.monotonic() - began, 3)
         job.terminate()
         job.communicate()
+
+    def test_full_buffers_tear_no_line(self):
+        """As stdio writes to a pipe: pieces that end anywhere, and the next one comes later."""
+        program = ("""import os, time
+rank = int(os.environ["PMI_RANK"])
+text = b"".join(b"rank %d reports that step %03d is done well\\n" % (rank, step) for step in range(150))
+for at in range(0, len(text), 700):
+    os.write(1, text[at:at + 700])
+    os.write(2, text[at:at + 700])
+    time.sleep(0.15 + 0.1 * rank)
+""")
+        for label in ((), ("--label",)):
+            with self.subTest(label=label), tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
+                subprocess.run(self.command("-n", 3, *label, sys.executable, "-c", program), stdin=subprocess.DEVNULL, stdout=out, stderr=error,
+                               timeout=60, check=True)
+                for file in (out, error):
+                    file.seek(0)
+                    wanted = [f"{f'[{rank}] ' if label else ''}rank {rank} reports that step {step:03} is done well" for rank in range(3)
+                              for step in range(150)]
+                    self.assertEqual(sorted(file.read().decode().splitlines()), sorted(wanted))
+
+    def expect_soon(self, fd, text, seconds=10):
+        got, deadline = b"", time.monotonic() + seconds
+        while got != text:
+            self.assertTrue(text.startswith(got) and time.monotonic() < deadline, got)
+            if select.select([fd], [], [], 0.1)[0]:
+                got += os.read(fd, 100)
+
+    def test_prompt_of_rank_0_comes_through_a_pipe(self):
+        job = subprocess.Popen(self.command("-n", 2, "sh", "-c", "test $PMI_RANK = 1 || { printf 'name? '; read name; echo \"hello $name\"; }"),
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.expect_soon(job.stdout.fileno(), b"name? ")
+        out, _ = job.communicate(b"you\n", timeout=20)
+        self.assertEqual((out, job.returncode), (b"hello you\n", 0))
+
+    def test_any_prompt_comes_to_a_terminal(self):
+        terminal, end = pty.openpty()
+        job = subprocess.Popen(self.command("-n", 2, "sh", "-c", "test $PMI_RANK = 0 || printf 'on rank 1? '; sleep 20"), stdin=subprocess.DEVNULL,
+                               stdout=end, stderr=subprocess.DEVNULL)
+        os.close(end)
+        self.expect_soon(terminal, b"on rank 1? ")
+        job.terminate()
+        job.wait(timeout=20)
+        os.close(terminal)
+
+    def test_unfinished_lines_come_when_the_job_is_ended(self):
+        self.expect(3, "-n", 2, "sh", "-c", "printf \"of $PMI_RANK \"; test $PMI_RANK = 0 || { sleep 0.5; exit 3; }; sleep 20")
+        self.assertEqual(sorted(self.out.split()), ["0", "1", "of", "of"])
 
     def test_binary_output_is_exact(self):
         data = os.urandom(3_000_000)
