@@ -49,7 +49,7 @@ started 2026-11-22 10:42:11 UTC, ended well after 2.345 s with exit code 0
 2 deaths of ranks, 1 restart
        time  rank incarnation   signal    call detected after restarted after  caught up after  replayed
     0.500 s     1           0  SIGKILL      17         2.0 ms          5.0 ms         100.0 ms         5
-    0.800 s     2           0  SIGKILL       0              -               -                -         0
+    0.800 s     2           0  SIGKILL       0              -               -                -         -
 
 2 nodes lost
     0.800 s node 1: its connection ended; rank 2 started again on node 2
