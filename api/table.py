@@ -229,7 +229,7 @@ def check_lengths(function):
     for p in function.parameters:
         if p.length and p.length not in names | LENGTHS:
             raise TableError(f"{function.name}: length '{p.length}' of '{p.name}' is not a parameter")
-        if p.array and p.kind in HANDLES and function.implemented and not p.length:
+        if p.array and p.kind in HANDLES and function.implemented and not function.front and not p.length:
             raise TableError(f"{function.name}: the array of handles '{p.name}' needs a length")
 
 

@@ -253,12 +253,5 @@ int unsupported_in_files(const char* function) {
   call.fail(mpi::err_unsupported_operation, unsupported_text(function));
   return call.refuse();
 }
-// The tool interface calls no error handler (15.3.10): a line tells the user.
-template <class Abi>
-int unsupported_in_tools(const char* function) {
-  Call<Abi> call(function, anytime);
-  note_unsupported(call.p, function, "");
-  return mpi::t_err_not_supported;
-}
 
 }  // namespace hf::abi

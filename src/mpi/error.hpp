@@ -13,7 +13,9 @@ enum ErrorClass : int {
   err_read_only, err_rma_attach, err_rma_conflict, err_rma_range, err_rma_shared, err_rma_sync, err_service, err_size,
   err_spawn, err_unsupported_datarep, err_unsupported_operation, err_win, err_rma_flavor, err_proc_aborted,
   err_value_too_large, err_session, err_errhandler, err_abi,
-  t_err_not_supported = 1004,
+  // of the tool interface (15.3.10)
+  t_err_not_initialized = 1003, t_err_invalid = 1006, t_err_invalid_index, t_err_invalid_session = 1009,
+  t_err_invalid_handle, t_err_invalid_name, t_err_out_of_sessions = 1013,
   err_lastcode = 0x3fff,
 };
 static_assert(err_truncate == 15 && err_unsupported_operation == 55 && err_abi == 62);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every function that is not implemented gives MPI_ERR_UNSUPPORTED_OPERATION, through the error handler where there is
-one, with a message that names it."""
+"""Every function that is not implemented gives MPI_ERR_UNSUPPORTED_OPERATION, through the error handler,
+with a message that names it."""
 
 import ctypes
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import table_of_functions
 
-UNSUPPORTED, TOOL_NOT_SUPPORTED, ERR_GROUP, ERR_ARG, ERR_FILE = 55, 1004, 9, 13, 30
+UNSUPPORTED, ERR_GROUP, ERR_ARG, ERR_FILE = 55, 9, 13, 30
 COMM_NULL, WORLD, SELF, FILE_NULL, SESSION_NULL, INFO_NULL = 0x100, 0x101, 0x102, 0x118, 0x120, 0x130
 ERRORS_ARE_FATAL, ERRORS_RETURN = 0x141, 0x143
 
@@ -50,8 +50,6 @@ def makers(mpi):
 
 def expectation(function):
     """The code, and whom the error handler is called for."""
-    if function.chapter == "tools":
-        return TOOL_NOT_SUPPORTED, []  # 15.3.10
     if function.chapter == "files":
         return UNSUPPORTED, [(FILE_NULL, UNSUPPORTED)]
     if any(p.kind == "comm" and not p.direction for p in function.parameters):
