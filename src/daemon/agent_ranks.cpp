@@ -118,6 +118,7 @@ std::expected<os::StartingProcess, os::StartError> Agent::execute(LocalRank& ran
   auto set = [&](const char* name, auto value) { command.environment.push_back(fmt::format("{}={}", name, value)); };
   set(wire::env_agent, bootstrap_.name());
   set(wire::env_rank, rank.rank);
+  set(wire::env_job_started, job_.started_ns);
   for (const char* family : {"OMPI_COMM_WORLD", "PMI"}) {
     set(fmt::format("{}_RANK", family).c_str(), rank.rank);
     set(fmt::format("{}_SIZE", family).c_str(), job_.rank_count());

@@ -224,7 +224,7 @@ void ask_for_huge_pages(Words& environment) {
 Words make_environment(const Words& inherited, const Section& section, const Whole& whole) {
   Words out = inherited;
   std::erase_if(out, [](const std::string& entry) {
-    return entry.starts_with("HOLDFAST_AGENT=") || entry.starts_with("HOLDFAST_RANK=") ||
+    return entry.starts_with("HOLDFAST_AGENT=") || entry.starts_with("HOLDFAST_RANK=") || entry.starts_with("HOLDFAST_JOB_STARTED=") ||
            entry.starts_with("OMPI_COMM_WORLD_") || entry.starts_with("PMI_") || entry.starts_with("MPI_LOCALRANKID=") ||
            entry.starts_with("MPI_LOCALNRANKS=") || is_of_one_task(entry);
   });

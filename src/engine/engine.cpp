@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/engine_impl.hpp"
+#include "engine/job_clock.hpp"
 
 namespace hf::engine {
 
@@ -110,6 +111,7 @@ Engine::TestPlan Engine::begin_test() { return impl_->begin_test(); }
 void Engine::end_test(std::span<const std::int32_t> completed) { impl_->end_test(completed); }
 double Engine::wtime() { return impl_->wtime(); }
 double Engine::time_of_another_thread() { return impl_->time_of_another_thread(); }
+double Engine::time_before_join() { return engine::time_before_join(); }
 Incarnation Engine::incarnation() const { return impl_->incarnation; }
 std::vector<std::byte> Engine::logged_events() const { return impl_->logged_events(); }
 void Engine::progress() {

@@ -154,6 +154,7 @@ class Engine {
 
   double wtime();         // recorded
   double time_of_another_thread();  // of one that calls meanwhile, as other threads may do
+  static double time_before_join();  // with the same origin
 
   // For tests: which incarnation this is, and what it has written to its event stream (docs/events.md).
   Incarnation incarnation() const;

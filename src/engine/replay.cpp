@@ -4,6 +4,7 @@
 
 #include "base/check.hpp"
 #include "engine/engine_impl.hpp"
+#include "engine/job_clock.hpp"
 #include "os/process.hpp"
 
 namespace hf::engine {
@@ -117,7 +118,7 @@ double EngineImpl::system_wtime() {
   const double monotonic = seconds_of(CLOCK_MONOTONIC);
   double offset = wtime_offset_.load(std::memory_order_relaxed);
   if (offset == 0) {
-    const double epoch = agent ? 1e-9 * static_cast<double>(agent->welcome().job_started_ns) : seconds_of(CLOCK_REALTIME);
+    const double epoch = agent ? 1e-9 * static_cast<double>(agent->welcome().job_started_ns) : first_asked();
     const double first = seconds_of(CLOCK_REALTIME) - epoch - monotonic;
     if (wtime_offset_.compare_exchange_strong(offset, first)) offset = first;
   }

@@ -16,6 +16,7 @@ inline constexpr std::uint32_t bootstrap_version = 13;
 inline constexpr std::uint32_t collective_rules_max = 1024;  // that a user may give: with what is built in they travel in one datagram
 inline constexpr const char* env_agent = "HOLDFAST_AGENT";  // abstract socket name, without the leading NUL
 inline constexpr const char* env_rank = "HOLDFAST_RANK";    // job-wide rank, decimal
+inline constexpr const char* env_job_started = "HOLDFAST_JOB_STARTED";  // Welcome::job_started_ns, for MPI_Wtime before MPI_Init
 
 enum class BootstrapKind : std::uint32_t {
   hello = 1,        // rank -> agent: Hello

@@ -55,7 +55,7 @@ static void check_fortran(void) {
 int main(int argc, char** argv) {
   int flag = -1, version = 0, subversion = 0, length = 0, provided = -1, keyval, values[2] = {1, 2};
   char library[MPI_MAX_LIBRARY_VERSION_STRING], name[MPI_MAX_PROCESSOR_NAME];
-  double before, after;
+  double before, after, began = MPI_Wtime();
   MPI_Info hardware;
 
   MPI_Initialized(&flag);
@@ -88,6 +88,7 @@ int main(int argc, char** argv) {
   before = MPI_Wtime();
   after = MPI_Wtime();
   CHECK(after >= before);
+  CHECK(before >= began && before - began < 60); /* MPI_Init does not change when it counts from */
   CHECK(MPI_Wtick() > 0 && MPI_Wtick() < 1);
   OK(MPI_Pcontrol(0));
   OK(MPI_Get_hw_resource_info(&hardware));
@@ -104,6 +105,12 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
 
+  before = after;
+  after = MPI_Wtime();
+  if (!(after >= before && after - before < 60)) {
+    fprintf(stderr, "rank %d: MPI_Wtime went from %g to %g in MPI_Finalize\n", world_rank, before, after);
+    return 3;
+  }
   MPI_Finalized(&flag);
   if (!flag || deletions != 2 || deleted[0] != 2 || deleted[1] != 1) {
     fprintf(stderr, "rank %d: attributes of MPI_COMM_SELF were not deleted as they should\n", world_rank);
