@@ -24,6 +24,9 @@ constexpr std::array<std::string_view, 5> hints = {
     "mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length", "mpi_assert_allow_overtaking",
     "mpi_assert_strict_persistent_collective_ordering"};
 
+// Memory may come from the system and from MPI_Alloc_mem; the program cannot change that (11.4.3).
+constexpr std::string_view memory_kinds_key = "mpi_memory_alloc_kinds", memory_kinds = "mpi,system";
+
 int refuse_predefined(Process& p, const Comm& comm, const char* what) {
   return p.explain(err_comm, fmt::format("{} is predefined and cannot be {}", comm.name, what));
 }
@@ -116,13 +119,14 @@ int comm_set_info(Process&, Comm& comm, Info* info) {
   return success;
 }
 
-// All hints that may be given: those that were not have their default.
+// All hints that may be given: those that were not have their default. And what memory may be given to MPI.
 int comm_get_info(Process&, Comm& comm, Info*& info_used) {
   info_used = new Info;
   for (std::string_view hint : hints) {
     const std::string* given = comm.info ? comm.info->find(hint) : nullptr;
     info_used->set(hint, given ? std::string_view(*given) : "false");
   }
+  info_used->set(memory_kinds_key, memory_kinds);
   return success;
 }
 

@@ -84,6 +84,25 @@ static void hints(void) {
   OK(MPI_Comm_free(&comm));
 }
 
+/* What memory may be given to MPI is said by the library, whatever the program says (MPI 5.0, 11.4.3). */
+static void memory_kinds(void) {
+  const char* key = "mpi_memory_alloc_kinds";
+  MPI_Comm copies_of[2];
+  MPI_Info info;
+  OK(MPI_Info_create(&info));
+  OK(MPI_Info_set(info, key, "cuda:device"));
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &copies_of[0]));
+  OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &copies_of[1]));
+  OK(MPI_Comm_set_info(copies_of[0], info));
+  OK(MPI_Info_free(&info));
+  CHECK(has_hint(MPI_COMM_WORLD, key, "mpi,system"));
+  CHECK(has_hint(MPI_COMM_SELF, key, "mpi,system"));
+  for (int i = 0; i < 2; ++i) {
+    CHECK(has_hint(copies_of[i], key, "mpi,system"));
+    OK(MPI_Comm_free(&copies_of[i]));
+  }
+}
+
 static void duplicates(void) {
   MPI_Comm comm, other;
   MPI_Info info;
@@ -266,6 +285,7 @@ int main(int argc, char** argv) {
   begin(&argc, &argv);
   duplicates();
   hints();
+  memory_kinds();
   attributes();
   concurrent();
   splits();
