@@ -29,6 +29,47 @@ typedef struct {
 } MPI_Status;
 """
 
+# A header that belongs to a Fortran compiler's library may have its own, before or afterwards (#undef): no symbols, but macros.
+STATUS_CONVERSIONS = """\
+
+/* Statuses in Fortran (19.3.5): an array of MPI_F_STATUS_SIZE INTEGERs, or TYPE(MPI_Status), which has the members of
+ * the struct in this order. Only a status in memory can be converted, not one to be ignored. */
+static __inline int holdfast_status_c2f(const MPI_Status *c_status, MPI_Fint *f_status) {
+  int i;
+  if (!c_status || !f_status) return MPI_ERR_ARG;
+  f_status[MPI_F_SOURCE] = c_status->MPI_SOURCE;
+  f_status[MPI_F_TAG] = c_status->MPI_TAG;
+  f_status[MPI_F_ERROR] = c_status->MPI_ERROR;
+  for (i = 0; i < 5; ++i) f_status[3 + i] = c_status->MPI_internal[i];
+  return MPI_SUCCESS;
+}
+static __inline int holdfast_status_f2c(const MPI_Fint *f_status, MPI_Status *c_status) {
+  int i;
+  if (!f_status || !c_status) return MPI_ERR_ARG;
+  c_status->MPI_SOURCE = f_status[MPI_F_SOURCE];
+  c_status->MPI_TAG = f_status[MPI_F_TAG];
+  c_status->MPI_ERROR = f_status[MPI_F_ERROR];
+  for (i = 0; i < 5; ++i) c_status->MPI_internal[i] = f_status[3 + i];
+  return MPI_SUCCESS;
+}
+static __inline int holdfast_status_copy(const MPI_Status *from, MPI_Status *to) {
+  if (!from || !to) return MPI_ERR_ARG;
+  *to = *from;
+  return MPI_SUCCESS;
+}
+#ifndef MPI_F_STATUS_IGNORE
+#define MPI_F_STATUS_IGNORE ((MPI_Fint*)0)
+#define MPI_F_STATUSES_IGNORE ((MPI_Fint*)0)
+#endif
+#ifndef MPI_Status_c2f
+@f@#endif
+#ifndef MPI_F08_STATUS_IGNORE
+typedef MPI_Status MPI_F08_status;
+#define MPI_F08_STATUS_IGNORE ((MPI_F08_status*)0)
+#define MPI_F08_STATUSES_IGNORE ((MPI_F08_status*)0)
+@f08@#endif
+"""
+
 CLOSING = """\
 
 #ifdef __cplusplus
@@ -104,6 +145,14 @@ def fortran_conversions():
     return "\n".join(lines) + "\n"
 
 
+def status_conversions():
+    def macros(**functions):
+        return "".join(f"#define {prefix}MPI_Status_{name}(from, to) holdfast_status_{function}(from, to)\n"
+                       for name, function in functions.items() for prefix in ("", "P"))
+    f = macros(c2f="c2f", f2c="f2c")
+    return STATUS_CONVERSIONS.replace("@f@", f).replace("@f08@", macros(c2f08="copy", f082c="copy", f2f08="f2c", f082f="c2f"))
+
+
 def make(functions, callbacks, sections):
     parts = [OPENING, handle_types()]
     late = [s for s in sections if any("_function" in entry[1] for entry in s.entries)]  # they use the callbacks' types
@@ -113,5 +162,5 @@ def make(functions, callbacks, sections):
     parts += [constants(s) for s in late]
     parts.append(prototypes(functions, ""))
     parts.append("/* The same under their profiling names (15.2) */\n" + prototypes(functions, "P"))
-    parts.append(fortran_conversions().rstrip("\n"))
+    parts.append(fortran_conversions() + status_conversions().rstrip("\n"))
     return "\n".join(parts) + CLOSING

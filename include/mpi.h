@@ -2507,6 +2507,55 @@ int PMPI_Win_toint(MPI_Win win);
 #define MPI_Win_f2c(number) MPI_Win_fromint(number)
 #define PMPI_Win_c2f(handle) PMPI_Win_toint(handle)
 #define PMPI_Win_f2c(number) PMPI_Win_fromint(number)
+
+/* Statuses in Fortran (19.3.5): an array of MPI_F_STATUS_SIZE INTEGERs, or TYPE(MPI_Status), which has the members of
+ * the struct in this order. Only a status in memory can be converted, not one to be ignored. */
+static __inline int holdfast_status_c2f(const MPI_Status *c_status, MPI_Fint *f_status) {
+  int i;
+  if (!c_status || !f_status) return MPI_ERR_ARG;
+  f_status[MPI_F_SOURCE] = c_status->MPI_SOURCE;
+  f_status[MPI_F_TAG] = c_status->MPI_TAG;
+  f_status[MPI_F_ERROR] = c_status->MPI_ERROR;
+  for (i = 0; i < 5; ++i) f_status[3 + i] = c_status->MPI_internal[i];
+  return MPI_SUCCESS;
+}
+static __inline int holdfast_status_f2c(const MPI_Fint *f_status, MPI_Status *c_status) {
+  int i;
+  if (!f_status || !c_status) return MPI_ERR_ARG;
+  c_status->MPI_SOURCE = f_status[MPI_F_SOURCE];
+  c_status->MPI_TAG = f_status[MPI_F_TAG];
+  c_status->MPI_ERROR = f_status[MPI_F_ERROR];
+  for (i = 0; i < 5; ++i) c_status->MPI_internal[i] = f_status[3 + i];
+  return MPI_SUCCESS;
+}
+static __inline int holdfast_status_copy(const MPI_Status *from, MPI_Status *to) {
+  if (!from || !to) return MPI_ERR_ARG;
+  *to = *from;
+  return MPI_SUCCESS;
+}
+#ifndef MPI_F_STATUS_IGNORE
+#define MPI_F_STATUS_IGNORE ((MPI_Fint*)0)
+#define MPI_F_STATUSES_IGNORE ((MPI_Fint*)0)
+#endif
+#ifndef MPI_Status_c2f
+#define MPI_Status_c2f(from, to) holdfast_status_c2f(from, to)
+#define PMPI_Status_c2f(from, to) holdfast_status_c2f(from, to)
+#define MPI_Status_f2c(from, to) holdfast_status_f2c(from, to)
+#define PMPI_Status_f2c(from, to) holdfast_status_f2c(from, to)
+#endif
+#ifndef MPI_F08_STATUS_IGNORE
+typedef MPI_Status MPI_F08_status;
+#define MPI_F08_STATUS_IGNORE ((MPI_F08_status*)0)
+#define MPI_F08_STATUSES_IGNORE ((MPI_F08_status*)0)
+#define MPI_Status_c2f08(from, to) holdfast_status_copy(from, to)
+#define PMPI_Status_c2f08(from, to) holdfast_status_copy(from, to)
+#define MPI_Status_f082c(from, to) holdfast_status_copy(from, to)
+#define PMPI_Status_f082c(from, to) holdfast_status_copy(from, to)
+#define MPI_Status_f2f08(from, to) holdfast_status_f2c(from, to)
+#define PMPI_Status_f2f08(from, to) holdfast_status_f2c(from, to)
+#define MPI_Status_f082f(from, to) holdfast_status_c2f(from, to)
+#define PMPI_Status_f082f(from, to) holdfast_status_c2f(from, to)
+#endif
 #ifdef __cplusplus
 }
 #endif

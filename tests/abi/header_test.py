@@ -13,6 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 OURS = HERE.parents[1] / "include" / "mpi.h"
+FORTRAN = re.compile(r"MPI_F(08)?_STATUS(ES)?_IGNORE$")  # addresses that are the Fortran library's, no values of the ABI
 REFERENCE_LACKS = {"MPI_Precv_init_c", "MPI_Psend_init_c", "PMPI_Precv_init_c", "PMPI_Psend_init_c"}
 
 
@@ -87,7 +88,7 @@ def constants_in(header):
     names = re.findall(r"#define (MPI_\w+) +\S", text)
     for body in re.findall(r"enum\s*\w*\s*\{(.*?)\}", text, flags=re.S):
         names += re.findall(r"\b(MPI_\w+)\s*=", body)
-    return {name for name in names if not name.startswith("MPI_ABI_Aint")}
+    return {name for name in names if not name.startswith("MPI_ABI_Aint") and not FORTRAN.match(name)}
 
 
 def main(build):

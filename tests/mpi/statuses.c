@@ -26,6 +26,35 @@ static void set_elements(void) {
   for (int t = 0; t < 3; ++t) OK(MPI_Type_free(&all[t]));
 }
 
+/* There and back (MPI 5.0, 19.3.5): nothing is lost, and the members stand where Fortran looks for them. */
+static void in_fortran(const MPI_Status* status) {
+  MPI_Fint in_array[MPI_F_STATUS_SIZE + 1], again[MPI_F_STATUS_SIZE];
+  MPI_F08_status in_type, type_again;
+  MPI_Status back;
+  int count;
+  in_array[MPI_F_STATUS_SIZE] = -1;
+  OK(MPI_Status_c2f(status, in_array));
+  CHECK_INT(status->MPI_SOURCE, in_array[MPI_F_SOURCE]);
+  CHECK_INT(status->MPI_TAG, in_array[MPI_F_TAG]);
+  CHECK_INT(status->MPI_ERROR, in_array[MPI_F_ERROR]);
+  CHECK_INT(-1, in_array[MPI_F_STATUS_SIZE]);
+  OK(MPI_Status_f2f08(in_array, &in_type));
+  OK(MPI_Status_c2f08(status, &type_again));
+  CHECK(memcmp(&in_type, &type_again, sizeof in_type) == 0);
+  OK(MPI_Status_f082f(&in_type, again));
+  CHECK(memcmp(in_array, again, sizeof again) == 0);
+  memset(&back, 0, sizeof back);
+  OK(MPI_Status_f2c(again, &back));
+  CHECK(memcmp(status, &back, sizeof back) == 0);
+  memset(&back, 0, sizeof back);
+  OK(MPI_Status_f082c(&in_type, &back));
+  OK(MPI_Get_count(&back, MPI_INT, &count));
+  CHECK_INT(3, count);
+  CHECK_INT(MPI_ERR_ARG, MPI_Status_c2f(MPI_STATUS_IGNORE, in_array));
+  CHECK_INT(MPI_ERR_ARG, MPI_Status_f2c(MPI_F_STATUS_IGNORE, &back));
+  CHECK_INT(MPI_ERR_ARG, MPI_Status_f082c(MPI_F08_STATUS_IGNORE, &back));
+}
+
 int main(int argc, char** argv) {
   MPI_Status status;
   MPI_Datatype pair, empty;
@@ -69,6 +98,7 @@ int main(int argc, char** argv) {
   CHECK_INT(3, count);
   OK(MPI_Get_count(&status, pair, &count));
   CHECK_INT(MPI_UNDEFINED, count);
+  in_fortran(&status);
   OK(MPI_Sendrecv(out, 5, empty, next_rank(), 1, in, 0, MPI_INT, previous_rank(), 1, MPI_COMM_WORLD, &status));
   OK(MPI_Get_count(&status, empty, &count));
   CHECK_INT(0, count);
