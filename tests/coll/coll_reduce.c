@@ -192,15 +192,57 @@ static void gaps(MPI_Comm comm, MPI_Op op, int n) {
   free(in);
 }
 
+/* ---- an operation that assigns whole structs, of which the type describes a part: bytes up to the extent are written too */
+struct labelled {
+  double v;
+  char rest[64];
+};
+static void take_larger(void* in, void* inout, int* n, MPI_Datatype* type) {
+  struct labelled *a = in, *b = inout;
+  (void)type;
+  for (int i = 0; i < *n; ++i)
+    if (a[i].v > b[i].v) b[i] = a[i];
+}
+static double labelled_value(int r, int i) { return (r * 7 + i * 3) % 11; }
+static double largest(int last, int i) {
+  double most = labelled_value(0, i);
+  for (int r = 1; r <= last; ++r) most = labelled_value(r, i) > most ? labelled_value(r, i) : most;
+  return most;
+}
+
+static void whole_structs(MPI_Comm comm, MPI_Op op, int n) {
+  MPI_Datatype type;
+  struct labelled *out = calloc((size_t)n * size + 1, sizeof *out), *in = calloc((size_t)n * size + 1, sizeof *in);
+  OK(MPI_Type_create_resized(MPI_DOUBLE, 0, sizeof(struct labelled), &type));
+  OK(MPI_Type_commit(&type));
+  for (int i = 0; i < n * size; ++i) out[i].v = labelled_value(rank, i);
+  for (int root = 0; root < size; ++root) {
+    COLLECTIVE(Reduce, Ireduce, out, in, n, type, op, root, comm);
+    for (int i = 0; rank == root && i < n; ++i) CHECK(in[i].v == largest(size - 1, i));
+  }
+  COLLECTIVE(Allreduce, Iallreduce, out, in, n, type, op, comm);
+  for (int i = 0; i < n; ++i) CHECK(in[i].v == largest(size - 1, i));
+  COLLECTIVE(Scan, Iscan, out, in, n, type, op, comm);
+  for (int i = 0; i < n; ++i) CHECK(in[i].v == largest(rank, i));
+  COLLECTIVE(Exscan, Iexscan, out, in, n, type, op, comm);
+  for (int i = 0; rank && i < n; ++i) CHECK(in[i].v == largest(rank - 1, i));
+  COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block, out, in, n, type, op, comm);
+  for (int i = 0; i < n; ++i) CHECK(in[i].v == largest(size - 1, rank * n + i));
+  OK(MPI_Type_free(&type));
+  free(out);
+  free(in);
+}
+
 static void all(MPI_Comm comm) {
   MPI_Datatype type;
-  MPI_Op ordered, unordered;
+  MPI_Op ordered, unordered, larger[2];
   MPI_Comm_size(comm, &size);
   MPI_Comm_rank(comm, &rank);
   OK(MPI_Type_contiguous(2, MPI_LONG, &type));
   OK(MPI_Type_commit(&type));
   OK(MPI_Op_create(compose_op, 0, &ordered));
   OK(MPI_Op_create(add_gapped, 1, &unordered));
+  for (int commutes = 0; commutes < 2; ++commutes) OK(MPI_Op_create(take_larger, commutes, &larger[commutes]));
   static const int lengths[] = {0, 1, 7, 100, 2500, 17001};
   for (int s = 0; s < 6; ++s) {
     for (int in_place = 0; in_place < 2; ++in_place, ++form) {
@@ -220,12 +262,14 @@ static void all(MPI_Comm comm) {
     }
     locations(comm, lengths[s]);
     gaps(comm, unordered, lengths[s]);
+    for (int turn = 0; turn < 6 && lengths[s] <= 2500; ++turn, ++form) whole_structs(comm, larger[turn % 2], lengths[s]);
   }
   int one = 1, sum = 0;
   OK(MPI_Allreduce_c(&one, &sum, 1, MPI_INT, MPI_SUM, comm));
   CHECK_INT(size, sum);
   OK(MPI_Op_free(&ordered));
   OK(MPI_Op_free(&unordered));
+  for (int commutes = 0; commutes < 2; ++commutes) OK(MPI_Op_free(&larger[commutes]));
   OK(MPI_Type_free(&type));
 }
 

@@ -104,11 +104,12 @@ std::byte* Schedule::large_temporary(std::size_t bytes) {
   return block;
 }
 
+// From the least to the greatest byte of the data, and of the extents: an operation of the program may assign whole elements.
 std::byte* Schedule::spread_temporary(Count count, const Datatype& type) {
   if (count <= 0) return temporary(1);
   const Count stride = (count - 1) * type.extent;
-  const Count low = type.true_lb + std::min<Count>(0, stride);
-  const Count high = type.true_lb + type.true_extent + std::max<Count>(0, stride);
+  const Count low = std::min({type.true_lb, type.lb, type.lb + type.extent}) + std::min<Count>(0, stride);
+  const Count high = std::max({type.true_lb + type.true_extent, type.lb, type.lb + type.extent}) + std::max<Count>(0, stride);
   std::byte* block = temporary(static_cast<std::size_t>(std::max<Count>(1, high - low)));
   return block ? block - low : nullptr;
 }
