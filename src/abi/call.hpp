@@ -192,6 +192,14 @@ class Call {
   int result(int code) { return code == mpi::success ? code : raise(p, function_, code, blamed_); }
   int refuse() { return raise(p, function_, code_, blamed_); }
 
+  // This library does not have the function. With MPI_ERRORS_RETURN, which is the default for files (14.7), a line tells the user:
+  // programs seldom look at the code, and go on with what was not made.
+  int unsupported(const char* consequence = "") {
+    if (only_returns(p, blamed_)) note_unsupported(p, function_, consequence);
+    fail(mpi::err_unsupported_operation, unsupported_text(function_));
+    return refuse();
+  }
+
   void fail(int code, std::string text) {
     if (bad()) return;
     code_ = code;
@@ -219,24 +227,20 @@ class Call {
 // A function that is in the standard and not in this library: MPI_ERR_UNSUPPORTED_OPERATION through the error handler.
 template <class Abi>
 int unsupported(const char* function) {
-  Call<Abi> call(function);
-  call.fail(mpi::err_unsupported_operation, unsupported_text(function));
-  return call.refuse();
+  return Call<Abi>(function).unsupported();
 }
 template <class Abi>
 int unsupported(const char* function, Anytime) {
-  Call<Abi> call(function, anytime);
-  call.fail(mpi::err_unsupported_operation, unsupported_text(function));
-  return call.refuse();
+  return Call<Abi>(function, anytime).unsupported();
 }
 template <class Abi, class Handle>
 int unsupported(const char* function, Handle comm) {
   Call<Abi> call(function);
   call.blame(comm);
-  call.fail(mpi::err_unsupported_operation, unsupported_text(function));
-  return call.refuse();
+  return call.unsupported();
 }
-// One that makes an object and has its error handler as an argument: the error goes to that handler (MPI 5.0, 11.3.1).
+// One that makes an object and has its error handler as an argument: the error goes to that handler (MPI 5.0, 11.3.1). Who names it in
+// the call is told by it alone.
 template <class Abi, class Handle>
 int unsupported_maker(const char* function, Handle errhandler) {
   Call<Abi> call(function, anytime);
@@ -244,14 +248,11 @@ int unsupported_maker(const char* function, Handle errhandler) {
   call.fail(mpi::err_unsupported_operation, unsupported_text(function));
   return call.refuse();
 }
-// With MPI_ERRORS_RETURN, which is the default for files (14.7), a line tells the user: programs seldom look at the code.
 template <class Abi>
 int unsupported_in_files(const char* function) {
   Call<Abi> call(function);
   call.blame_files();
-  if (call.p.file_errhandler->kind == mpi::Errhandler::Kind::errors_return) note_unsupported(call.p, function, ": it has returned an error, and nothing was read or written");
-  call.fail(mpi::err_unsupported_operation, unsupported_text(function));
-  return call.refuse();
+  return call.unsupported(", and nothing was read or written");
 }
 
 }  // namespace hf::abi

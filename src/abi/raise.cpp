@@ -58,12 +58,17 @@ void call_function(const mpi::Errhandler& handler, mpi::Comm* comm, int code) {
   }
 }
 
+// The handler is found that gets the error.
+Blamed resolve(mpi::Process& p, Blamed to) {
+  if (to.handler) return to;
+  if (!to.comm) to.comm = p.self;
+  to.handler = to.comm && to.comm->errhandler ? to.comm->errhandler : &p.errors_are_fatal;
+  return to;
+}
+
 int handle(mpi::Process& p, const char* function, int code, Blamed to) {
   std::string explanation = p.take_explanation();
-  if (!to.handler) {
-    if (!to.comm) to.comm = p.self;
-    to.handler = to.comm && to.comm->errhandler ? to.comm->errhandler : &p.errors_are_fatal;
-  }
+  to = resolve(p, to);
   switch (to.handler->kind) {
     case mpi::Errhandler::Kind::errors_return:
       return code;
@@ -117,10 +122,14 @@ std::string unsupported_text(const char* function) {
   return fmt::format("{} is not supported by this version of Holdfast", function);
 }
 
+bool only_returns(mpi::Process& p, Blamed blamed) {
+  return resolve(p, blamed).handler->kind == mpi::Errhandler::Kind::errors_return;
+}
+
 void note_unsupported(mpi::Process& p, const char* function, const char* consequence) {
   static std::set<std::string_view> noted;
   if (!noted.insert(function).second) return;
-  const std::string text = unsupported_text(function) + consequence;
+  const std::string text = unsupported_text(function) + ": it has returned an error" + consequence;
   if (p.engine && p.phase == mpi::Process::Phase::initialized) {
     p.engine->note(text);
   } else {

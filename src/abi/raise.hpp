@@ -23,7 +23,10 @@ int call_errhandler(mpi::Process& p, const char* function, Blamed blamed, int co
 // The function was called before MPI_Init or after MPI_Finalize and may not be: one line, and the process ends.
 [[noreturn, gnu::cold]] void called_outside(mpi::Process& p, const char* function);
 
-// Tells the user, once per function, what it cannot do, and what comes of that, where no error handler does so.
+// Whether the handler that gets the error is MPI_ERRORS_RETURN.
+[[gnu::cold]] bool only_returns(mpi::Process& p, Blamed blamed);
+
+// Tells the user, once per function, that it is not there and has returned an error, and what comes of that.
 [[gnu::cold]] void note_unsupported(mpi::Process& p, const char* function, const char* consequence);
 
 // The explanation of MPI_ERR_UNSUPPORTED_OPERATION.
