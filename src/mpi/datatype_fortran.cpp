@@ -58,8 +58,9 @@ int find_real(Process& p, int precision, int range, const RealKind*& found) {
   return p.explain(err_arg, fmt::format("no kind of real has precision {} and range {}", precision, range));
 }
 
-// The named type of a class and size, or 0.
-int sized_type(int typeclass, int size) {
+// The named type of a class and size, or 0. A real of 16 bytes is a long double of C, unless a Fortran compiler is there whose
+// REAL*16 it may be (19.1.9, 20.4): the two have the same size and not the same bits.
+int sized_type(int typeclass, int size, bool fortran) {
   constexpr int integer = 192, real = 193, complex = 194;
   static constexpr struct {
     int typeclass, size, type;
@@ -68,6 +69,8 @@ int sized_type(int typeclass, int size) {
       {real, 2, 0x2ca},    {real, 4, 0x2d2},     {real, 8, 0x2da},     {real, 16, 0x2e2},   {complex, 4, 0x2d3},
       {complex, 8, 0x2db}, {complex, 16, 0x2e3}, {complex, 32, 0x2eb},
   };
+  if (!fortran && typeclass == real && size == 16) return 0x220;     // MPI_LONG_DOUBLE
+  if (!fortran && typeclass == complex && size == 32) return 0x224;  // MPI_C_LONG_DOUBLE_COMPLEX
   for (const auto& one : sized) {
     if (one.typeclass == typeclass && one.size == size) return one.type;
   }
@@ -100,7 +103,7 @@ int type_create_f90_integer(Process& p, int r, Datatype*& newtype) {
 }
 
 int type_match_size(Process& p, int typeclass, int size, Datatype*& type) {
-  const int value = sized_type(typeclass, size);
+  const int value = sized_type(typeclass, size, p.fortran.info_set);
   if (value == 0) return p.explain(err_arg, fmt::format("no datatype of class {} has {} bytes", typeclass, size));
   type = retain(predefined_datatype(value));
   return success;

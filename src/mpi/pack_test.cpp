@@ -178,6 +178,14 @@ TEST_F(Queries, FortranKinds) {
   ASSERT_EQ(type_match_size(p, 194, 8, one), success);
   EXPECT_EQ(one, &named(0x2db));
   EXPECT_EQ(type_match_size(p, 193, 3, one), err_arg);
+  // The bits of a long double are not those of a REAL*16.
+  for (const bool fortran : {false, true}) {
+    p.fortran.info_set = fortran;
+    ASSERT_EQ(type_match_size(p, 193, sizeof(long double), one), success);
+    EXPECT_EQ(one, predefined_datatype(fortran ? 0x2e2 : 0x220));
+    ASSERT_EQ(type_match_size(p, 194, 2 * sizeof(long double), one), success);
+    EXPECT_EQ(one, predefined_datatype(fortran ? 0x2eb : 0x224));
+  }
   ASSERT_EQ(type_get_value_index(p, named(0x214), named(0x209), one), success);
   EXPECT_EQ(one, &named(0x229));
 }
