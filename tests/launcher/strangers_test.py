@@ -23,7 +23,8 @@ WAIT_S = 8  # for a socket that is to be closed by the other side; longer than i
 CONNECTIONS = 200
 CHALLENGE_BYTES = 64  # at most so much is said to who has proved nothing
 REFUSED = 3  # wire::BootstrapKind
-VERSION = 12  # wire::bootstrap_version
+SOURCE = Path(__file__).resolve().parents[2]
+VERSION = int(re.search(r"bootstrap_version = (\d+);", (SOURCE / "src/wire/bootstrap.hpp").read_text())[1])
 LISTENING = "0A"
 
 
