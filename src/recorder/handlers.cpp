@@ -22,8 +22,8 @@ void call_handler(int signal, siginfo_t* info, void* context) {
   self.handler = before;
 }
 
+// The system goes by the handler, whatever SA_SIGINFO says.
 bool is_function(const struct sigaction& action) {
-  if ((action.sa_flags & SA_SIGINFO) != 0) return true;
   return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN && action.sa_handler != SIG_ERR;
 }
 

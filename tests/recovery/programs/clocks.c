@@ -1,5 +1,6 @@
 /* clocks ROUNDS: an ordinary program that shows what it learns from the C library: each round each rank reads clocks, random numbers and
    its process id, tells the others a digest of them, and rank 0 prints how long the rounds took. Repeated, it says the same. */
+#include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
@@ -66,7 +67,24 @@ static void wait_by_clock(double s) {
   while (now < end);
 }
 
+static void need(int holds, const char* what) {
+  if (holds) return;
+  fprintf(stderr, "%s: %s\n", what, strerror(errno));
+  exit(3);
+}
+
+/* A signal is ignored also where the program says that the handler, which is none, is given more about it. */
+static void ignore_signals(void) {
+  struct sigaction wanted = {.sa_flags = SA_SIGINFO}, had;
+  wanted.sa_handler = SIG_IGN;
+  need(sigaction(SIGUSR1, &wanted, NULL) == 0 && raise(SIGUSR1) == 0, "an ignored signal");
+  wanted.sa_handler = SIG_DFL;
+  need(sigaction(SIGUSR1, &wanted, &had) == 0 && had.sa_handler == SIG_IGN, "what was ignored before");
+  need(sigaction(SIGCHLD, &wanted, NULL) == 0 && raise(SIGCHLD) == 0, "a signal without a handler");
+}
+
 int main(int argc, char** argv) {
+  ignore_signals();
   learn((uint64_t)time(NULL)); /* before MPI_Init */
   learn((uint64_t)getpid());
   MPI_Init(&argc, &argv);
