@@ -6,11 +6,13 @@
 #include <time.h>
 
 #include "recorder/aside.hpp"
+#include "recorder/onward.hpp"
 
 namespace hf::recorder {
 namespace {
 
 constexpr std::uint64_t second_ns = 1000000000;
+constexpr std::int64_t second_us = 1000000;
 
 int (*next_clock_gettime)(clockid_t, timespec*);
 int (*next_gettimeofday)(timeval*, void*);
@@ -37,14 +39,46 @@ std::uint64_t read_clock(std::uint32_t clock) {
   });
 }
 
-// What a call wrote, if it succeeded: the same number of bytes each time.
-template <class Value>
-void read_bytes(Call call, Value* value, const char* function) {
+// What a call wrote, if it succeeded: the same number of bytes each time. `go_on(value, replayed)`: no value goes back after the replay.
+template <class Value, class GoOn>
+void read_bytes(Call call, Value* value, const char* function, GoOn go_on) {
   aside([=] {
     std::size_t bytes = sizeof *value;
     LibcOperation operation(function);
-    if (operation.records() && !process.recording.replay_bytes(call, value, bytes)) process.recording.record_bytes(call, value, bytes);
+    if (!operation.records()) return;
+    const bool replayed = process.recording.replay_bytes(call, value, bytes);
+    go_on(*value, replayed);
+    if (!replayed) process.recording.record_bytes(call, value, bytes);
   });
+}
+
+template <class Integer>
+void go_on_with(Onward& onward, Integer& value, bool replayed) {
+  value = static_cast<Integer>(replayed ? onward.replayed(value) : onward.from_system(value));
+}
+
+void go_on_with(Onward& onward, timeval& value, bool replayed) {
+  std::int64_t us = value.tv_sec * second_us + value.tv_usec;
+  go_on_with(onward, us, replayed);
+  value = {us / second_us, us % second_us};
+}
+
+// The process of the next incarnation has used less time than the program has been told.
+struct Used {
+  Onward user, system;
+};
+Used used_by[3];  // RUSAGE_CHILDREN, RUSAGE_SELF, RUSAGE_THREAD
+Onward tick_count, used_ticks[4];
+
+struct Times {
+  clock_t ticks;
+  tms used;
+};
+
+void go_on_with_times(Times& now, bool replayed) {
+  go_on_with(tick_count, now.ticks, replayed);
+  clock_t* const used[] = {&now.used.tms_utime, &now.used.tms_stime, &now.used.tms_cutime, &now.used.tms_cstime};
+  for (int i = 0; i < 4; ++i) go_on_with(used_ticks[i], *used[i], replayed);
 }
 
 timespec to_timespec(std::uint64_t ns) { return {static_cast<time_t>(ns / second_ns), static_cast<long>(ns % second_ns)}; }
@@ -52,7 +86,7 @@ timespec to_timespec(std::uint64_t ns) { return {static_cast<time_t>(ns / second
 }  // namespace
 
 void give_time(double* seconds) {
-  if (process.records(nullptr)) read_bytes(Call::mpi_time, seconds, "MPI_Wtime");
+  if (process.records(nullptr)) read_bytes(Call::mpi_time, seconds, "MPI_Wtime", [](double&, bool) {});
 }
 
 }  // namespace hf::recorder
@@ -97,19 +131,22 @@ HOLDFAST_REPLACES clock_t clock() noexcept {
 }
 
 HOLDFAST_REPLACES clock_t times(tms* t) noexcept {
-  tms own;
-  struct {
-    clock_t ticks;
-    tms used;
-  } both{next(next_times, "times")(t ? t : &own), t ? *t : own};
-  if (both.ticks == static_cast<clock_t>(-1) || !process.records(__builtin_return_address(0))) return both.ticks;
-  read_bytes(Call::process_times, &both, "times");
-  if (t) *t = both.used;
-  return both.ticks;
+  Times now{};
+  now.ticks = next(next_times, "times")(&now.used);
+  if (now.ticks != static_cast<clock_t>(-1) && process.records(__builtin_return_address(0))) {
+    read_bytes(Call::process_times, &now, "times", go_on_with_times);
+  }
+  if (t) *t = now.used;
+  return now.ticks;
 }
 
 HOLDFAST_REPLACES int getrusage(int whose, rusage* usage) noexcept {
   const int result = next(next_getrusage, "getrusage")(whose, usage);
-  if (result == 0 && process.records(__builtin_return_address(0))) read_bytes(Call::usage, usage, "getrusage");
+  if (result != 0 || !process.records(__builtin_return_address(0))) return result;
+  Used& used = used_by[whose - RUSAGE_CHILDREN];
+  read_bytes(Call::usage, usage, "getrusage", [&used](rusage& now, bool replayed) {
+    go_on_with(used.user, now.ru_utime, replayed);
+    go_on_with(used.system, now.ru_stime, replayed);
+  });
   return result;
 }

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "recorder/onward.hpp"
 #include "recorder/test_owner.hpp"
 
 namespace hf::recorder {
@@ -99,6 +100,21 @@ TEST_F(Rank, NoClockGoesBackAfterTheReplay) {
   read(second, mono, 0);
   EXPECT_EQ(read(second, mono, 3000), 1000000u) << "the clock of another host";
   EXPECT_EQ(read(second, mono, 5000), 1002000u);
+}
+
+TEST(Onward, GoesOnFromWhereTheReplayEnded) {
+  Onward used;
+  EXPECT_EQ(used.replayed(3600), 3600);
+  EXPECT_EQ(used.from_system(1700), 3600) << "the time that another process has used";
+  EXPECT_EQ(used.from_system(1800), 3700);
+  Onward more;
+  more.replayed(50);
+  EXPECT_EQ(more.from_system(70), 70);
+  EXPECT_EQ(more.from_system(80), 80);
+  Onward other;
+  other.replayed(100);
+  EXPECT_EQ(other.from_system(9000, -8895), 105) << "it is known how far the other host's is ahead";
+  EXPECT_EQ(other.from_system(9001), 106);
 }
 
 TEST_F(Rank, ValuesAndBytesComeInTheirOrder) {

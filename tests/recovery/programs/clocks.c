@@ -25,12 +25,32 @@ static double seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static void need(int holds, const char* what) {
+  if (holds) return;
+  fprintf(stderr, "%s: %s\n", what, strerror(errno));
+  exit(3);
+}
+
+/* What is used up does not become less, nor do the ticks of the system. */
+static void look_at_usage(void) {
+  static long long before[7];
+  struct rusage usage;
+  struct tms used;
+  getrusage(RUSAGE_SELF, &usage);
+  const long long ticks = (long long)times(&used);
+  const long long now[] = {usage.ru_utime.tv_sec * 1000000LL + usage.ru_utime.tv_usec, usage.ru_stime.tv_sec * 1000000LL + usage.ru_stime.tv_usec,
+                           used.tms_utime, used.tms_stime, used.tms_cutime, used.tms_cstime, ticks};
+  for (int i = 0; i < 7; ++i) {
+    need(now[i] >= before[i], "getrusage or times goes back");
+    learn((uint64_t)(before[i] = now[i]));
+  }
+  learn((uint64_t)usage.ru_maxrss);
+}
+
 static void look_at_clocks(void) {
   static const clockid_t all[] = {CLOCK_REALTIME, CLOCK_MONOTONIC_RAW, CLOCK_PROCESS_CPUTIME_ID, CLOCK_REALTIME_COARSE, CLOCK_BOOTTIME};
   struct timespec t;
   struct timeval v;
-  struct rusage usage;
-  struct tms used;
   for (unsigned i = 0; i < sizeof all / sizeof *all; ++i) {
     clock_gettime(all[i], &t);
     learn((uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
@@ -39,9 +59,7 @@ static void look_at_clocks(void) {
   learn((uint64_t)v.tv_sec * 1000000u + (uint64_t)v.tv_usec);
   learn((uint64_t)time(NULL));
   learn((uint64_t)clock());
-  getrusage(RUSAGE_SELF, &usage);
-  learn((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_maxrss);
-  learn((uint64_t)times(&used));
+  look_at_usage();
 }
 
 static void look_at_random(int round) {
@@ -65,12 +83,6 @@ static void wait_by_clock(double s) {
   double now;
   do learn((uint64_t)(1e9 * (now = seconds())));
   while (now < end);
-}
-
-static void need(int holds, const char* what) {
-  if (holds) return;
-  fprintf(stderr, "%s: %s\n", what, strerror(errno));
-  exit(3);
 }
 
 /* A signal is ignored also where the program says that the handler, which is none, is given more about it. */

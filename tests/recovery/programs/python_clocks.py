@@ -3,6 +3,7 @@ prints it."""
 import ctypes
 import os
 import random
+import resource
 import sys
 import tempfile
 import time
@@ -15,8 +16,11 @@ mpi.MPI_Init(None, None)
 world = ctypes.c_void_p(0x101)  # MPI_COMM_WORLD of the standard ABI
 rank = ctypes.c_int()
 mpi.MPI_Comm_rank(world, ctypes.byref(rank))
+used = (0, 0)
 for step in range(int(sys.argv[2]) if len(sys.argv) > 2 else 30):
     mine = (ctypes.c_double * 4)(time.perf_counter(), random.SystemRandom().random(), float(os.getpid()), float(uuid.uuid4().int >> 80))
+    before, used = used, resource.getrusage(resource.RUSAGE_SELF)[:2]
+    assert used[0] >= before[0] and used[1] >= before[1], "getrusage goes back"
     with tempfile.TemporaryDirectory() as directory:
         (lambda path: open(path, "w").write("text"))(os.path.join(directory, "file"))
     mpi.MPI_Bcast(mine, 4, ctypes.c_void_p(0x214), 0, world)
