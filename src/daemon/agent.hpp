@@ -78,7 +78,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   std::expected<os::StartingProcess, os::StartError> execute(LocalRank& rank);
   void on_start_told(LocalRank& rank);
   void on_not_started(LocalRank& rank, const os::StartError& error);
-  void preload_recorder(const LocalRank& rank, os::Command& command);
+  void preload_recorder(LocalRank& rank, os::Command& command);
   bool begins_program(const LocalRank& rank) const;
   void name_second_mpi(const LocalRank& rank);
   void on_children();

@@ -113,6 +113,7 @@ wire::Welcome Agent::welcome(int number) {
   out.rule_count = static_cast<std::uint32_t>(job_.collective_rules.size());
   out.job_started_ns = job_.started_ns;
   out.orders_threads = job_.orders_threads;
+  out.says_unrecorded = rank.preloaded && begins_program(rank);
   out.divergence_is_fatal = job_.divergence_is_fatal;
   const std::vector<int> neighbours = ranks_of_machine();
   out.machine_index = static_cast<std::int32_t>(std::ranges::find(neighbours, number) - neighbours.begin());

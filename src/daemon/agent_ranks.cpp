@@ -102,8 +102,9 @@ bool Agent::begins_program(const LocalRank& rank) const {
 }
 
 // The same for each rank of a program and each incarnation: what is said about it is said once.
-void Agent::preload_recorder(const LocalRank& rank, os::Command& command) {
+void Agent::preload_recorder(LocalRank& rank, os::Command& command) {
   const Result<std::string> recorder = recorder_for(command.path);
+  rank.preloaded = recorder.has_value();
   if (recorder) return preload(*recorder, command.environment);
   if (begins_program(rank)) event(EventKind::note, rank, {}, bytes_of(recorder.error().text));
 }

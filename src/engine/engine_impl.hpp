@@ -475,6 +475,7 @@ class EngineImpl {
 
   // recorded.cpp
   void begin_recording();
+  void say_unrecorded();
   Result<> attach_recorder();
   void store_libc_event(Bytes event);
   void flush_clock_reads() {

@@ -88,6 +88,7 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   } else if (optimist_) {
     begin_optimist({});
   }
+  if (w.says_unrecorded != 0 && !recorder) say_unrecorded();
   if (auto attached = attach_recorder(); !attached) return attached;
   protocol.begin(restarted, restarted && own_log_base() > 0);
   not_looked_up_ = remote_peers_.size();

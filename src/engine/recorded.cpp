@@ -22,6 +22,13 @@ void EngineImpl::begin_recording() {
   }
 }
 
+// A wrapper has taken it away.
+void EngineImpl::say_unrecorded() {
+  note("this program's clocks and random numbers are not recorded, and may differ after a recovery: the recorder, which was preloaded (LD_PRELOAD), "
+       "is not in it: what starts the program sets another LD_PRELOAD, or the program is linked statically or with a sanitizer (--record-libc no "
+       "says that this is meant)");
+}
+
 Result<> EngineImpl::attach_recorder() {
   if (!recorder) return {};
   auto append = [](void* self, const void* event, std::size_t bytes) {

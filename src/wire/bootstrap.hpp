@@ -12,7 +12,7 @@
 
 namespace hf::wire {
 
-inline constexpr std::uint32_t bootstrap_version = 13;
+inline constexpr std::uint32_t bootstrap_version = 14;
 inline constexpr std::uint32_t collective_rules_max = 1024;  // that a user may give: with what is built in they travel in one datagram
 inline constexpr const char* env_agent = "HOLDFAST_AGENT";  // abstract socket name, without the leading NUL
 inline constexpr const char* env_rank = "HOLDFAST_RANK";    // job-wide rank, decimal
@@ -78,6 +78,7 @@ struct Welcome {
   std::uint32_t divergence_is_fatal = 1;
   std::uint32_t covers = 0;
   std::uint32_t orders_threads = 0;     // at every level of thread support, as otherwise at MPI_THREAD_SERIALIZED alone
+  std::uint32_t says_unrecorded = 0;    // if it has no recorder, though one was preloaded, which is said once a program
   std::int32_t machine_index = 0;       // of this rank among those of this machine
   std::int32_t machine_ranks = 1;
   std::int32_t machine_cores = 1;       // that ranks may use which nobody bound

@@ -117,6 +117,15 @@ class Recorder(unittest.TestCase):
             quiet = jobs.run(BUILD, 1, [program], options=["--record-libc", "no"])
             self.assertEqual(quiet.stderr, "")
 
+    def test_a_wrapper_that_takes_it_away_is_named(self):
+        taken = ["sh", "-c", f"LD_PRELOAD= exec {CLOCKS} 10"]
+        outcome = jobs.run(BUILD, 3, taken)
+        self.assertEqual(outcome.exit_code, 0, outcome.stderr)
+        self.assertEqual(outcome.stderr.count("not recorded, and may differ after a recovery: the recorder"), 1, outcome.stderr)
+        for options in ["--record-libc", "no"], ["--protocol", "none"]:
+            self.assertEqual(jobs.run(BUILD, 3, taken, options=options).stderr, "")
+        self.assertEqual(jobs.run(BUILD, 3, ["sh", "-c", f"exec {CLOCKS} 10"]).stderr, "")
+
     def test_who_has_it(self):
         for options, has in ([], True), (["--record-libc", "no"], False), (["--protocol", "none"], False):
             outcome = jobs.run(BUILD, 1, ["sh", "-c", "echo $LD_PRELOAD"], options=options)
