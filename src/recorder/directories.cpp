@@ -17,9 +17,13 @@ int (*next_mkdirat)(int, const char*, mode_t);
 int (*next_rmdir)(const char*);
 int (*next_rename)(const char*, const char*);
 int (*next_renameat)(int, const char*, int, const char*);
+int (*next_renameat2)(int, const char*, int, const char*, unsigned);
 int (*next_symlink)(const char*, const char*);
+int (*next_symlinkat)(const char*, int, const char*);
 int (*next_link)(const char*, const char*);
+int (*next_linkat)(int, const char*, int, const char*, int);
 int (*next_mkfifo)(const char*, mode_t);
+int (*next_mkfifoat)(int, const char*, mode_t);
 
 // The directory in which names are looked up by the process, or a name that needs none.
 bool is_plain(const void* caller, int directory, const char* path) {
@@ -76,6 +80,12 @@ HOLDFAST_REPLACES int renameat(int from_directory, const char* from, int to_dire
   return plain ? rename_once(from, to, rename) : rename();
 }
 
+HOLDFAST_REPLACES int renameat2(int from_directory, const char* from, int to_directory, const char* to, unsigned flags) noexcept {
+  auto rename = [=] { return next(next_renameat2, "renameat2")(from_directory, from, to_directory, to, flags); };
+  const bool plain = is_plain(CALLER, from_directory, from) && is_plain(CALLER, to_directory, to);
+  return plain ? rename_once(from, to, rename) : rename();
+}
+
 HOLDFAST_REPLACES int symlink(const char* target, const char* path) noexcept {
   auto make = [=] { return next(next_symlink, "symlink")(target, path); };
   return process.records_in_main_thread(CALLER) ? make_once(FileStep::linked, path, make) : make();
@@ -89,4 +99,19 @@ HOLDFAST_REPLACES int mkfifo(const char* path, mode_t mode) noexcept {
 HOLDFAST_REPLACES int link(const char* target, const char* path) noexcept {
   auto make = [=] { return next(next_link, "link")(target, path); };
   return process.records_in_main_thread(CALLER) ? make_once(FileStep::linked, path, make) : make();
+}
+
+HOLDFAST_REPLACES int symlinkat(const char* target, int directory, const char* path) noexcept {
+  auto make = [=] { return next(next_symlinkat, "symlinkat")(target, directory, path); };
+  return is_plain(CALLER, directory, path) ? make_once(FileStep::linked, path, make) : make();
+}
+
+HOLDFAST_REPLACES int mkfifoat(int directory, const char* path, mode_t mode) noexcept {
+  auto make = [=] { return next(next_mkfifoat, "mkfifoat")(directory, path, mode); };
+  return is_plain(CALLER, directory, path) ? make_once(FileStep::linked, path, make) : make();
+}
+
+HOLDFAST_REPLACES int linkat(int target_directory, const char* target, int directory, const char* path, int flags) noexcept {
+  auto make = [=] { return next(next_linkat, "linkat")(target_directory, target, directory, path, flags); };
+  return is_plain(CALLER, directory, path) ? make_once(FileStep::linked, path, make) : make();
 }

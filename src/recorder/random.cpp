@@ -10,6 +10,7 @@
 #include "recorder/random.hpp"
 
 #include "recorder/aside.hpp"
+#include "recorder/system_call.hpp"
 
 namespace hf::recorder {
 namespace {
@@ -20,6 +21,9 @@ constexpr int files_max = 1024;
 bool may_be_random[files_max];  // descriptors that were opened as such a device
 
 ssize_t (*next_read)(int, void*, size_t);
+ssize_t (*next_read_chk)(int, void*, size_t, size_t);
+int (*next_close)(int);
+FILE* (*next_fdopen)(int, const char*);
 unsigned (*next_random_device)(void*);
 
 bool is_random_path(const char* path) { return path && (strcmp(path, "/dev/urandom") == 0 || strcmp(path, "/dev/random") == 0); }
@@ -59,11 +63,32 @@ ssize_t recorded(void* to, std::size_t bytes, Draw draw) {
   return aside([=] { return recorded_aside(to, bytes, draw); });
 }
 
-ssize_t draw_any(void* to, std::size_t bytes) { return ::syscall(SYS_getrandom, to, bytes, 0); }
+ssize_t draw(void* to, std::size_t bytes, unsigned flags) {
+  return system_call(SYS_getrandom, reinterpret_cast<long>(to), static_cast<long>(bytes), static_cast<long>(flags));
+}
+ssize_t draw_any(void* to, std::size_t bytes) { return draw(to, bytes, 0); }
 
+// Of a stream, whose cookie is the descriptor that it was made of, if it was made of one.
 ssize_t read_device(void*, char* to, size_t bytes) {
   if (!process.records(nullptr)) return draw_any(to, bytes);
   return recorded(to, bytes, draw_any);
+}
+int close_device(void* cookie) { return next(next_close, "close")(static_cast<int>(reinterpret_cast<std::intptr_t>(cookie))); }
+
+FILE* stream_of(void* cookie, cookie_close_function_t* close) {
+  FILE* file = ::fopencookie(cookie, "r", {read_device, nullptr, nullptr, close});
+  if (file) ::setvbuf(file, nullptr, _IONBF, 0);  // no more than the program asks for
+  return file;
+}
+
+ssize_t read_recorded(const void* caller, int fd, void* to, std::size_t bytes) {
+  const bool recorded_file = fd >= 0 && fd < files_max && may_be_random[fd];
+  if (recorded_file) [[unlikely]] {
+    if (process.records(caller) && is_random(fd)) {
+      return recorded(to, bytes, [fd](void* at, std::size_t n) { return next(next_read, "read")(fd, at, n); });
+    }
+  }
+  return next(next_read, "read")(fd, to, bytes);
 }
 
 }  // namespace
@@ -75,6 +100,10 @@ void draw_recorded(void* to, std::size_t bytes) {
   }
 }
 
+ssize_t draw_random(void* to, std::size_t bytes, unsigned flags) {
+  return recorded(to, bytes, [flags](void* at, std::size_t n) { return draw(at, n, flags); });
+}
+
 int note_opened(const char* path, int fd) {
   if (fd >= 0 && fd < files_max && is_random_path(path)) may_be_random[fd] = true;
   return fd;
@@ -82,9 +111,7 @@ int note_opened(const char* path, int fd) {
 
 FILE* open_random_stream(const char* path, const char* mode) {
   if (!is_random_path(path) || mode[0] != 'r') return nullptr;
-  FILE* file = ::fopencookie(nullptr, "r", {read_device, nullptr, nullptr, nullptr});
-  if (file) ::setvbuf(file, nullptr, _IONBF, 0);  // no more than the program asks for
-  return file;
+  return stream_of(nullptr, nullptr);
 }
 
 }  // namespace hf::recorder
@@ -92,9 +119,7 @@ FILE* open_random_stream(const char* path, const char* mode) {
 using namespace hf::recorder;
 
 HOLDFAST_REPLACES ssize_t getrandom(void* to, size_t bytes, unsigned flags) {
-  auto draw = [flags](void* at, std::size_t n) { return ::syscall(SYS_getrandom, at, n, flags); };
-  if (!process.records(__builtin_return_address(0))) return draw(to, bytes);
-  return recorded(to, bytes, draw);
+  return process.records(CALLER) ? draw_random(to, bytes, flags) : draw(to, bytes, flags);
 }
 
 HOLDFAST_REPLACES int getentropy(void* to, size_t bytes) noexcept {
@@ -152,12 +177,17 @@ HOLDFAST_REPLACES unsigned _ZNSt13random_device9_M_getvalEv(void* self) {
   });
 }
 
-HOLDFAST_REPLACES ssize_t read(int fd, void* to, size_t bytes) {
-  const bool recorded_file = fd >= 0 && fd < files_max && may_be_random[fd];
-  if (recorded_file) [[unlikely]] {
-    if (process.records(__builtin_return_address(0)) && is_random(fd)) {
-      return recorded(to, bytes, [fd](void* at, std::size_t n) { return next(next_read, "read")(fd, at, n); });
-    }
-  }
-  return next(next_read, "read")(fd, to, bytes);
+HOLDFAST_REPLACES ssize_t read(int fd, void* to, size_t bytes) { return read_recorded(CALLER, fd, to, bytes); }
+
+// What read is in programs that are fortified.
+HOLDFAST_REPLACES ssize_t __read_chk(int fd, void* to, size_t bytes, size_t room) {
+  if (bytes > room) return next(next_read_chk, "__read_chk")(fd, to, bytes, room);
+  return read_recorded(CALLER, fd, to, bytes);
+}
+
+// The stream's own reads are made inside the C library.
+HOLDFAST_REPLACES FILE* fdopen(int fd, const char* mode) noexcept {
+  const bool may_be = fd >= 0 && fd < files_max && may_be_random[fd] && mode[0] == 'r';
+  if (may_be && process.records(CALLER) && is_random(fd)) return stream_of(reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)), close_device);
+  return next(next_fdopen, "fdopen")(fd, mode);
 }

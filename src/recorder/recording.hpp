@@ -15,7 +15,10 @@ using core::vprotocol::EventHead;
 using core::vprotocol::EventKind;
 
 // What a libc_value or libc_bytes event was recorded for. The numbers are part of the log's format.
-enum class Call : std::uint32_t { process_id = 1, parent_id, usage, process_times, random_bytes, random_device, program, stack_guard, mpi_time };
+enum class Call : std::uint32_t {
+  process_id = 1, parent_id, usage, process_times, random_bytes, random_device, program, stack_guard, mpi_time,
+  processor, system_info, load, file_system
+};
 
 inline constexpr std::uint32_t clock_count = 12;  // CLOCK_REALTIME to CLOCK_TAI
 inline constexpr std::uint32_t clock_shift = 28, clock_marker = 15;  // a marker has no value: it tells of reads without an event

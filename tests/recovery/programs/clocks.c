@@ -1,19 +1,28 @@
 /* clocks ROUNDS: an ordinary program that shows what it learns from the C library: each round each rank reads clocks, random numbers and
    its process id, tells the others a digest of them, and rank 0 prints how long the rounds took. Repeated, it says the same. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
+#include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/time.h>
 #include <sys/times.h>
 #include <time.h>
 #include <unistd.h>
+
+ssize_t __read_chk(int fd, void* to, size_t bytes, size_t room);
 
 static uint64_t digest = 14695981039346656037u;
 
@@ -62,6 +71,27 @@ static void look_at_clocks(void) {
   look_at_usage();
 }
 
+static void learn_bytes(const void* bytes, size_t count) {
+  for (size_t i = 0; i < count; ++i) learn(((const unsigned char*)bytes)[i]);
+}
+
+static void look_at_host(void) {
+  unsigned processor = 0, node = 0;
+  struct sysinfo info;
+  double load[3];
+  struct statfs system;
+  struct statvfs same;
+  learn((uint64_t)sched_getcpu());
+  need(getcpu(&processor, &node) == 0 && sysinfo(&info) == 0 && getloadavg(load, 3) == 3, "what the host is like");
+  learn(processor + node);
+  learn_bytes(&info, offsetof(struct sysinfo, mem_unit));
+  learn_bytes(load, sizeof load);
+  need(statfs("/", &system) == 0 && statvfs("/", &same) == 0 && same.f_blocks == system.f_blocks, "what the file system is like");
+  learn((uint64_t)system.f_bfree + (uint64_t)same.f_bavail);
+  errno = 0;
+  need(statfs("/there/is/none", &system) == -1 && errno == ENOENT, "a file system that is not there");
+}
+
 static void look_at_random(int round) {
   static unsigned char bytes[10000];
   const size_t wanted = round % 4 == 3 ? sizeof bytes : 16;
@@ -76,6 +106,15 @@ static void look_at_random(int round) {
   FILE* file = fopen("/dev/urandom", "rb");
   if (fread(&value, sizeof value, 1, file) == 1) learn(value);
   fclose(file);
+  fd = open("/dev/urandom", O_RDONLY);
+  file = fdopen(fd, "rb");
+  need(file && fread(&value, sizeof value, 1, file) == 1 && fclose(file) == 0 && close(fd) == -1, "a stream of a descriptor");
+  learn(value);
+  fd = open("/dev/urandom", O_RDONLY);
+  need(__read_chk(fd, &value, sizeof value, sizeof value) == sizeof value && close(fd) == 0, "read in a fortified program");
+  learn(value);
+  need(syscall(SYS_getrandom, &value, sizeof value, 0) == sizeof value, "a system call by its number");
+  learn(value);
 }
 
 static void wait_by_clock(double s) {
@@ -108,6 +147,7 @@ int main(int argc, char** argv) {
   for (int round = 0; round < rounds; ++round) {
     look_at_clocks();
     look_at_random(round);
+    look_at_host();
     if (kill(getpid(), 0) != 0 || getpgid(getpid()) < 0) MPI_Abort(MPI_COMM_WORLD, 3);
     wait_by_clock(0.0005);
     uint64_t told = digest;

@@ -92,6 +92,19 @@ static void by_other_ways(int round) {
   need(rename("s.tmp", "s") == 0 && remove("./s") == 0, "s");
 }
 
+/* By the names of calls that take a directory. */
+static void by_directory(int round) {
+  char linked[20], pointing[20], pipe[20];
+  snprintf(linked, sizeof linked, "kept.%03d", round);
+  snprintf(pointing, sizeof pointing, "at.%03d", round);
+  snprintf(pipe, sizeof pipe, "pipe.%03d", round);
+  need(linkat(AT_FDCWD, "chk", AT_FDCWD, linked, 0) == 0, linked);
+  need(symlinkat(linked, AT_FDCWD, pointing) == 0, pointing);
+  need(mkfifoat(AT_FDCWD, pipe, 0600) == 0, pipe);
+  add_line("moved.tmp", "w", round);
+  need(renameat2(AT_FDCWD, "moved.tmp", AT_FDCWD, "moved", 0) == 0, "moved");
+}
+
 static void work(int round) {
   struct stat status;
   char target[20];
@@ -115,6 +128,7 @@ static void work(int round) {
   fclose(again);
   log_in_a_directory(round);
   if (round % 4 == 1) by_other_ways(round);
+  if (round % 4 == 2) by_directory(round);
   if (round % 4 == 0) make_temporary();
   draw();
 }
