@@ -18,7 +18,8 @@ void EngineImpl::begin_recording() {
   if (!recorder || recorder->version != wire::recorder_version) {
     recorder = nullptr;
   } else if (!recorder->begin(reinterpret_cast<const void*>(&marker_of_the_library))) {
-    abort(1, "the recorder could not ask the agent for what was recorded before: see docs/recorder.md, or say --record-libc no");
+    abort(1, "the recorder could not ask the agent for what was recorded before, or this process was forked after MPI_Init or by a second thread: see "
+             "docs/recorder.md, or say --record-libc no");
   }
 }
 

@@ -24,8 +24,6 @@ constexpr Process::Process() : recording({append_event, diverged}), published_re
 constinit Process process;
 alignas(16) std::byte aside_stack[aside_bytes];
 
-void child_of_fork() { process.stop(); }
-
 namespace {
 
 constexpr std::size_t kept_max = 16 << 20;  // events from before MPI_Init
@@ -125,7 +123,7 @@ void Process::find_out() {
   const char* rank = ::getenv(wire::env_rank);
   if (agent && *agent && rank && ask_for_past(agent, atoi(rank)) && is_rank()) {
     thread_ = __builtin_thread_pointer();
-    ::pthread_atfork(nullptr, nullptr, child_of_fork);
+    ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     ::syscall(SYS_clock_gettime, CLOCK_REALTIME, &began_);  // not the coarse one, which may be behind the date of a file of the incarnation before
     state_ = State::on;
   }
@@ -158,10 +156,40 @@ bool Process::is_rank() {
   return !program_is_recorded_ || recorded == program_;
 }
 
-// In a child of this process, which is no rank.
+// In a process that is not the rank.
 void Process::stop() {
   state_ = State::off;
   threads.stop();
+}
+
+void Process::before_fork() {
+  if (process.on_main_thread()) aside([] { process.decide_fork(); });
+}
+
+// Until one of them has called MPI_Init, it is not known which process is the rank. Where the run before does not say so, a child that is it, or that is
+// not, may go on: what it records stays in its own memory.
+void Process::decide_fork() {
+  fork_ = Fork::of_no_rank;
+  if (state_ != State::on || append_) return;
+  ++forks_;
+  if (recording.is_next(Call::child, forks_)) fork_ = Fork::of_rank;
+  else if (recording.is_over()) fork_ = Fork::perhaps_of_rank;
+}
+
+// What follows in the record is the child's.
+void Process::after_fork_in_parent() {
+  if (process.on_main_thread() && process.fork_ == Fork::of_rank) process.stop();
+}
+
+void Process::after_fork_in_child() {
+  if (!process.on_main_thread() || process.fork_ == Fork::of_no_rank) return process.stop();
+  aside([] { process.become_child(); });
+}
+
+void Process::become_child() {
+  std::uint64_t number = forks_;
+  if (!recording.replay_value(Call::child, number)) recording.record_value(Call::child, number);
+  begin_process_ids();
 }
 
 // While threads are ordered, one thread at a time.

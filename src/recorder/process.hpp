@@ -55,12 +55,16 @@ class Process {
     return reinterpret_cast<std::uintptr_t>(caller) - threads.library_begin < threads.library_bytes;
   }
   void stop();
+  static void before_fork();
+  static void after_fork_in_parent();
+  static void after_fork_in_child();
+  void decide_fork();
+  void become_child();
   bool is_rank();
   bool ask_for_past(const char* agent, std::int32_t rank);
   void append_in_turn(const void* event, std::size_t bytes);
   void keep(const void* event, std::size_t bytes);
   [[noreturn]] static void diverged(const char* what);
-  friend void child_of_fork();
 
   State state_ = State::unknown;
   timespec began_{};
@@ -75,11 +79,15 @@ class Process {
   bool too_many_ = false;
   std::uint64_t program_ = 0;  // what this process runs
   bool program_is_recorded_ = false;
+  // Forks before MPI_Init, by the thread that records: a child may call MPI_Init, and is then the rank.
+  std::uint64_t forks_ = 0;
+  enum class Fork : std::uint8_t { of_no_rank, perhaps_of_rank, of_rank } fork_ = Fork::of_no_rank;
 };
 
 extern Process process;
 
 void give_time(double* seconds);  // clocks.cpp
+void begin_process_ids();         // ids.cpp: in a child that goes on with the record of its parent
 
 // The function that a name would call without the recorder.
 template <class Function>

@@ -124,6 +124,13 @@ bool Recording::replay_value(Call call, std::uint64_t& value) {
   return true;
 }
 
+bool Recording::is_next(Call call, std::uint64_t value) {
+  return look(others_, false) && others_.head.kind == EventKind::libc_value && others_.head.count == static_cast<std::uint32_t>(call) &&
+         others_.head.key == value;
+}
+
+bool Recording::is_over() { return !look(others_, false) && !look(clocks_, true) && reads_ >= past_reads_; }
+
 // Null: no whole event of a file is there. What follows its head, else.
 const std::byte* Recording::file_at(const std::byte* at, EventHead& head) const {
   if (!at || static_cast<std::size_t>(end_ - at) < sizeof head) return nullptr;

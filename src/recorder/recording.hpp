@@ -17,7 +17,7 @@ using core::vprotocol::EventKind;
 // What a libc_value or libc_bytes event was recorded for. The numbers are part of the log's format.
 enum class Call : std::uint32_t {
   process_id = 1, parent_id, usage, process_times, random_bytes, random_device, program, stack_guard, mpi_time,
-  processor, system_info, load, file_system
+  processor, system_info, load, file_system, child
 };
 
 inline constexpr std::uint32_t clock_count = 12;  // CLOCK_REALTIME to CLOCK_TAI
@@ -70,6 +70,8 @@ class Recording {
 
   bool replay_value(Call call, std::uint64_t& value);
   void record_value(Call call, std::uint64_t value);
+  bool is_next(Call call, std::uint64_t value);  // of values and bytes
+  bool is_over();                                // nothing is left to be replayed, but of files
   bool replay_bytes(Call call, void* to, std::size_t& bytes);  // in: room, out: how many
   static constexpr std::size_t bytes_max = 4096;  // of one event; a multiple of 16
   void record_bytes(Call call, const void* from, std::size_t bytes);

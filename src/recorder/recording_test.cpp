@@ -138,6 +138,24 @@ TEST_F(Rank, ValuesAndBytesComeInTheirOrder) {
   EXPECT_FALSE(second.replay_value(Call::random_device, value));
 }
 
+TEST_F(Rank, WhatIsNextAndWhetherItIsOverIsKnown) {
+  Past past;
+  Recording first = next(past);
+  EXPECT_TRUE(first.is_over());
+  read(first, mono, 10);
+  first.record_value(Call::child, 2);
+  first.record_file(FileStep::used, 5, {100, 1});
+  end(past, first);
+  Recording second = next(past);
+  std::uint64_t value = 0;
+  EXPECT_FALSE(second.is_next(Call::child, 1));
+  EXPECT_TRUE(second.is_next(Call::child, 2));
+  ASSERT_TRUE(second.replay_value(Call::child, value));
+  EXPECT_FALSE(second.is_over()) << "a clock is left";
+  read(second, mono, 99);
+  EXPECT_TRUE(second.is_over());
+}
+
 TEST_F(Rank, StepsWithFilesAreFoundByName) {
   Past past;
   Recording first = next(past);

@@ -24,7 +24,7 @@ struct ThreadOwner {
 struct RecorderLink {
   std::uint32_t version;
   // MPI_Init has begun, in the thread that records from now on; calls from the loaded object around `inside` are the library's own.
-  // False: the recorder could not ask the agent for what this rank's predecessors recorded.
+  // False: the recorder could not ask the agent for what this rank's predecessors recorded, or this is the child of a process that it cannot go on from.
   bool (*begin)(const void* inside);
   // Events go to `append` from now on, those from before at once; the number of clock reads is stored into `*clock_reads`. False: too
   // much was recorded before.

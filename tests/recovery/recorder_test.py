@@ -58,7 +58,13 @@ class Recorder(unittest.TestCase):
             self.check_clocks(self.run_killed(words))
 
     def test_python(self):
-        program = ["/usr/bin/python3", HERE / "programs/python_clocks.py", BUILD / "lib/libmpi_abi.so.1", 40]
+        self.check_python()
+
+    def test_python_that_calls_mpi_in_a_child(self):
+        self.check_python("forked")
+
+    def check_python(self, *words):
+        program = ["/usr/bin/python3", HERE / "programs/python_clocks.py", BUILD / "lib/libmpi_abi.so.1", 40, *words]
         for seed in range(1, 4):
             outcome = self.run_killed(program, seed=seed)
             self.assertEqual(outcome.exit_code, 0, outcome.shell_line() + outcome.stderr)

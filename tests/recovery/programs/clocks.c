@@ -19,6 +19,7 @@
 #include <sys/sysinfo.h>
 #include <sys/time.h>
 #include <sys/times.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -134,6 +135,27 @@ static void ignore_signals(void) {
   need(sigaction(SIGCHLD, &wanted, NULL) == 0 && raise(SIGCHLD) == 0, "a signal without a handler");
 }
 
+/* The system is told of the process by the number that the program knows. */
+static void name_own_process(void) {
+  const pid_t self = getpid();
+  struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
+  struct sched_param how;
+  timer_t timer;
+  clockid_t clock;
+  int value = 1, copy = 0;
+  struct iovec from = {&value, sizeof value}, to = {&copy, sizeof copy};
+  need(kill(self, 0) == 0 && getpgid(self) > 0, "kill");
+  need(setpgid(self, 0) == 0 && getpgrp() == self && getpgid(0) == self, "setpgid");
+  need(kill(-self, 0) == 0 && killpg(self, 0) == 0, "killpg");
+  need(sched_getscheduler(self) >= 0 && sched_getparam(self, &how) == 0 && sched_setscheduler(self, SCHED_OTHER, &how) == 0, "sched_setscheduler");
+  need(clock_getcpuclockid(self, &clock) == 0, "clock_getcpuclockid");
+  event._sigev_un._tid = gettid();
+  need(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 && timer_delete(timer) == 0, "timer_create");
+  const int fd = open("/dev/null", O_RDONLY);
+  need(fcntl(fd, F_SETOWN, self) == 0 && fcntl(fd, F_GETOWN) == self && close(fd) == 0, "F_SETOWN");
+  need((process_vm_readv(self, &to, 1, &from, 1, 0) == sizeof copy && copy == 1) || errno == EPERM, "process_vm_readv"); /* a container may forbid it */
+}
+
 int main(int argc, char** argv) {
   ignore_signals();
   learn((uint64_t)time(NULL)); /* before MPI_Init */
@@ -148,7 +170,7 @@ int main(int argc, char** argv) {
     look_at_clocks();
     look_at_random(round);
     look_at_host();
-    if (kill(getpid(), 0) != 0 || getpgid(getpid()) < 0) MPI_Abort(MPI_COMM_WORLD, 3);
+    name_own_process();
     wait_by_clock(0.0005);
     uint64_t told = digest;
     MPI_Allreduce(MPI_IN_PLACE, &told, 1, MPI_UINT64_T, MPI_BXOR, MPI_COMM_WORLD);

@@ -1,5 +1,5 @@
-"""python_clocks.py LIBRARY [ROUNDS]: what a Python program learns from the system before and after MPI_Init, with the MPI library loaded late. Rank 0
-prints it."""
+"""python_clocks.py LIBRARY [ROUNDS [forked]]: what a Python program learns from the system before and after MPI_Init, with the MPI library loaded late. Rank 0
+prints it. `forked`: MPI is called in a child, after another one, and their parent goes on learning."""
 import ctypes
 import os
 import random
@@ -11,6 +11,24 @@ import uuid
 
 began = time.time()
 drawn = random.random()  # seeded by the system
+
+
+def fork():
+    if os.fork() == 0:
+        os._exit(int(random.SystemRandom().random() > 1))
+    child = os.fork()
+    while child:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            os._exit(os.waitstatus_to_exitcode(status) & 255)
+        time.time(), random.SystemRandom().random(), os.getpid(), time.sleep(0.001)
+    assert os.getpid() != parent and os.getppid() == parent
+    os.kill(parent, 0)
+
+
+parent = os.getpid()
+if "forked" in sys.argv:
+    fork()
 mpi = ctypes.CDLL(sys.argv[1])
 mpi.MPI_Init(None, None)
 world = ctypes.c_void_p(0x101)  # MPI_COMM_WORLD of the standard ABI
