@@ -4,6 +4,7 @@
 #include "recorder/condition.hpp"
 #include "recorder/once.hpp"
 #include "recorder/process.hpp"
+#include "recorder/until.hpp"
 
 namespace hf::recorder {
 namespace {
@@ -51,6 +52,7 @@ HOLDFAST_REPLACES int mtx_trylock(mtx_t* m) {
 }
 
 HOLDFAST_REPLACES int mtx_timedlock(mtx_t* m, const timespec* until) {
+  const Until at(CALLER, CLOCK_REALTIME, until);
   auto* real = next(next_mtx_timedlock, "mtx_timedlock");
   if (!threads.orders_locks(CALLER)) return real(m, until);
   return try_to_lock("mtx_timedlock", m, [=] { return real(m, until); });
@@ -63,6 +65,7 @@ HOLDFAST_REPLACES int cnd_wait(cnd_t* condition, mtx_t* mutex) {
 }
 
 HOLDFAST_REPLACES int cnd_timedwait(cnd_t* condition, mtx_t* mutex, const timespec* until) {
+  const Until at(CALLER, CLOCK_REALTIME, until);
   auto* real = next(next_cnd_timedwait, "cnd_timedwait");
   if (!threads.orders_locks(CALLER)) return real(condition, mutex, until);
   return wait_with("cnd_timedwait", mutex, [=] { return real(condition, mutex, until); });

@@ -4,6 +4,7 @@
 #include <sys/time.h>
 #include <sys/times.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "recorder/aside.hpp"
 #include "recorder/onward.hpp"
@@ -28,10 +29,16 @@ std::uint64_t read_system(std::uint32_t clock) {
   return static_cast<std::uint64_t>(t.tv_sec) * second_ns + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
+// Of a thread that is not recorded, or of a handler.
+std::uint64_t unrecorded(std::uint32_t clock) {
+  const std::int64_t ns = static_cast<std::int64_t>(read_system(clock)) + process.recording.host_offset(clock);
+  return ns < 0 ? 0 : static_cast<std::uint64_t>(ns);
+}
+
 std::uint64_t read_clock(std::uint32_t clock) {
   return aside([clock] {
     LibcOperation operation("the reading of a clock");
-    if (!operation.records()) return read_system(clock);
+    if (!operation.records()) return unrecorded(clock);
     std::uint64_t ns = 0;
     if (!process.recording.replay_clock(clock, ns)) ns = process.recording.record_clock(clock, read_system(clock));
     process.publish_reads();
@@ -53,8 +60,8 @@ void read_bytes(Call call, Value* value, const char* function, GoOn go_on) {
 }
 
 template <class Integer>
-void go_on_with(Onward& onward, Integer& value, bool replayed) {
-  value = static_cast<Integer>(replayed ? onward.replayed(value) : onward.from_system(value));
+void go_on_with(Onward& onward, Integer& value, bool replayed, std::int64_t known = 0) {
+  value = static_cast<Integer>(replayed ? onward.replayed(value) : onward.from_system(value, known));
 }
 
 void go_on_with(Onward& onward, timeval& value, bool replayed) {
@@ -75,8 +82,10 @@ struct Times {
   tms used;
 };
 
+std::int64_t host_ticks() { return process.recording.host_offset_of_ticks() / (static_cast<std::int64_t>(second_ns) / ::sysconf(_SC_CLK_TCK)); }
+
 void go_on_with_times(Times& now, bool replayed) {
-  go_on_with(tick_count, now.ticks, replayed);
+  go_on_with(tick_count, now.ticks, replayed, host_ticks());
   clock_t* const used[] = {&now.used.tms_utime, &now.used.tms_stime, &now.used.tms_cutime, &now.used.tms_cstime};
   for (int i = 0; i < 4; ++i) go_on_with(used_ticks[i], *used[i], replayed);
 }
@@ -95,8 +104,11 @@ using namespace hf::recorder;
 
 HOLDFAST_REPLACES int clock_gettime(clockid_t clock, timespec* t) noexcept {
   const auto number = static_cast<std::uint32_t>(clock);
-  if (number >= clock_count || !process.records(__builtin_return_address(0))) {
-    return next(next_clock_gettime, "clock_gettime")(clock, t);
+  const void* caller = CALLER;
+  if (number >= clock_count || !process.records(caller)) {
+    if (number >= clock_count || !process.on_other_host(caller)) return next(next_clock_gettime, "clock_gettime")(clock, t);
+    *t = to_timespec(unrecorded(number));
+    return 0;
   }
   *t = to_timespec(read_clock(number));
   return 0;
@@ -133,8 +145,10 @@ HOLDFAST_REPLACES clock_t clock() noexcept {
 HOLDFAST_REPLACES clock_t times(tms* t) noexcept {
   Times now{};
   now.ticks = next(next_times, "times")(&now.used);
-  if (now.ticks != static_cast<clock_t>(-1) && process.records(__builtin_return_address(0))) {
-    read_bytes(Call::process_times, &now, "times", go_on_with_times);
+  const void* caller = CALLER;
+  if (now.ticks != static_cast<clock_t>(-1)) {
+    if (process.records(caller)) read_bytes(Call::process_times, &now, "times", go_on_with_times);
+    else if (process.on_other_host(caller)) now.ticks += host_ticks();
   }
   if (t) *t = now.used;
   return now.ticks;

@@ -5,6 +5,7 @@
 #include "recorder/attempt.hpp"
 #include "recorder/once.hpp"
 #include "recorder/process.hpp"
+#include "recorder/until.hpp"
 
 namespace hf::recorder {
 namespace {
@@ -65,12 +66,14 @@ HOLDFAST_REPLACES int pthread_mutex_trylock(pthread_mutex_t* m) noexcept {
 }
 
 HOLDFAST_REPLACES int pthread_mutex_timedlock(pthread_mutex_t* m, const timespec* until) noexcept {
+  const Until at(CALLER, CLOCK_REALTIME, until);
   auto* real = next(next_mutex_timedlock, "pthread_mutex_timedlock");
   if (!threads.orders_locks(CALLER)) return real(m, until);
   return attempt("pthread_mutex_timedlock", [=] { return real(m, until); }, [=] { return lock_mutex(m); });
 }
 
 HOLDFAST_REPLACES int pthread_mutex_clocklock(pthread_mutex_t* m, clockid_t clock, const timespec* until) noexcept {
+  const Until at(CALLER, clock, until);
   auto* real = next(next_mutex_clocklock, "pthread_mutex_clocklock");
   if (!threads.orders_locks(CALLER)) return real(m, clock, until);
   return attempt("pthread_mutex_clocklock", [=] { return real(m, clock, until); }, [=] { return lock_mutex(m); });
@@ -111,24 +114,28 @@ HOLDFAST_REPLACES int pthread_rwlock_trywrlock(pthread_rwlock_t* l) noexcept {
 }
 
 HOLDFAST_REPLACES int pthread_rwlock_timedrdlock(pthread_rwlock_t* l, const timespec* until) noexcept {
+  const Until at(CALLER, CLOCK_REALTIME, until);
   auto* real = next(next_timedrdlock, "pthread_rwlock_timedrdlock");
   if (!threads.orders_locks(CALLER)) return real(l, until);
   return attempt("pthread_rwlock_timedrdlock", [=] { return real(l, until); }, [=] { return lock_to_read(l); });
 }
 
 HOLDFAST_REPLACES int pthread_rwlock_timedwrlock(pthread_rwlock_t* l, const timespec* until) noexcept {
+  const Until at(CALLER, CLOCK_REALTIME, until);
   auto* real = next(next_timedwrlock, "pthread_rwlock_timedwrlock");
   if (!threads.orders_locks(CALLER)) return real(l, until);
   return attempt("pthread_rwlock_timedwrlock", [=] { return real(l, until); }, [=] { return lock_to_write(l); });
 }
 
 HOLDFAST_REPLACES int pthread_rwlock_clockrdlock(pthread_rwlock_t* l, clockid_t clock, const timespec* until) noexcept {
+  const Until at(CALLER, clock, until);
   auto* real = next(next_clockrdlock, "pthread_rwlock_clockrdlock");
   if (!threads.orders_locks(CALLER)) return real(l, clock, until);
   return attempt("pthread_rwlock_clockrdlock", [=] { return real(l, clock, until); }, [=] { return lock_to_read(l); });
 }
 
 HOLDFAST_REPLACES int pthread_rwlock_clockwrlock(pthread_rwlock_t* l, clockid_t clock, const timespec* until) noexcept {
+  const Until at(CALLER, clock, until);
   auto* real = next(next_clockwrlock, "pthread_rwlock_clockwrlock");
   if (!threads.orders_locks(CALLER)) return real(l, clock, until);
   return attempt("pthread_rwlock_clockwrlock", [=] { return real(l, clock, until); }, [=] { return lock_to_write(l); });
@@ -147,12 +154,14 @@ HOLDFAST_REPLACES int sem_trywait(sem_t* s) noexcept {
 }
 
 HOLDFAST_REPLACES int sem_timedwait(sem_t* s, const timespec* until) {
+  const Until at(CALLER, CLOCK_REALTIME, until);
   auto* real = next(next_sem_timedwait, "sem_timedwait");
   if (!threads.orders_locks(CALLER)) return real(s, until);
   return result_of(attempt("sem_timedwait", [=] { return code_of(real(s, until)); }, [=] { return take_semaphore(s); }));
 }
 
 HOLDFAST_REPLACES int sem_clockwait(sem_t* s, clockid_t clock, const timespec* until) {
+  const Until at(CALLER, clock, until);
   auto* real = next(next_sem_clockwait, "sem_clockwait");
   if (!threads.orders_locks(CALLER)) return real(s, clock, until);
   return result_of(attempt("sem_clockwait", [=] { return code_of(real(s, clock, until)); }, [=] { return take_semaphore(s); }));

@@ -153,7 +153,10 @@ bool Process::is_rank() {
   std::uint64_t recorded = 0;
   program_ = hash_of_program();
   program_is_recorded_ = recording.replay_value(Call::program, recorded);
-  return !program_is_recorded_ || recorded == program_;
+  if (program_is_recorded_ && recorded != program_) return false;
+  host_clocks_ = read_host_clocks();
+  host_is_recorded_ = program_is_recorded_ && recording.replay_host(host_clocks_);
+  return true;
 }
 
 // In a process that is not the rank.
@@ -200,12 +203,17 @@ void Process::append_event(const void* event, std::size_t bytes) {
   if (ordered) threads.lock.unlock();
 }
 
+// What the next incarnation must know before anything else. Both are appended as other events are.
+void Process::record_beginning() {
+  const bool program = program_is_recorded_, host = host_is_recorded_;
+  program_is_recorded_ = host_is_recorded_ = true;
+  if (!program) recording.record_value(Call::program, program_);
+  if (!host) recording.record_host(host_clocks_);
+}
+
 void Process::append_in_turn(const void* event, std::size_t bytes) {
   if (!append_) return keep(event, bytes);
-  if (!program_is_recorded_) {
-    program_is_recorded_ = true;
-    recording.record_value(Call::program, program_);  // comes back here
-  }
+  if (!program_is_recorded_ || !host_is_recorded_) record_beginning();
   append_(append_self_, event, bytes);
 }
 

@@ -31,6 +31,14 @@ class Process {
   [[gnu::always_inline]] bool records_in_main_thread(const void* caller) {
     return records(caller) && on_main_thread();
   }
+  // What the program's clock is ahead of the system's: in what is recorded, and else by the host alone, so that all threads have one clock.
+  std::int64_t ahead_ns(const void* caller, clockid_t clock) {
+    const auto number = static_cast<std::uint32_t>(clock);
+    if (number >= clock_count || is_of_library(caller)) return 0;
+    return records(caller) ? recording.offset(number) : recording.host_offset(number);
+  }
+  bool sets_clocks() const { return recording.sets_clocks(); }  // false: they are the system's
+  bool on_other_host(const void* caller) const { return !recording.is_first_host() && !is_of_library(caller); }
   // It records, or will.
   bool may_record() const { return state_ != State::off; }
   // What is recorded in a call comes after what it stores: the reads of a clock that have no event.
@@ -62,6 +70,7 @@ class Process {
   void become_child();
   bool is_rank();
   bool ask_for_past(const char* agent, std::int32_t rank);
+  void record_beginning();
   void append_in_turn(const void* event, std::size_t bytes);
   void keep(const void* event, std::size_t bytes);
   [[noreturn]] static void diverged(const char* what);
@@ -79,6 +88,8 @@ class Process {
   bool too_many_ = false;
   std::uint64_t program_ = 0;  // what this process runs
   bool program_is_recorded_ = false;
+  HostClocks host_clocks_;
+  bool host_is_recorded_ = false;
   // Forks before MPI_Init, by the thread that records: a child may call MPI_Init, and is then the rank.
   std::uint64_t forks_ = 0;
   enum class Fork : std::uint8_t { of_no_rank, perhaps_of_rank, of_rank } fork_ = Fork::of_no_rank;

@@ -9,6 +9,7 @@ namespace {
 // A program that reads one clock over and over, as to wait for a time, gets an event a microsecond: in between the clock goes on by one
 // nanosecond a read, which follows from the number of reads.
 constexpr std::uint64_t spin_step_ns = 1000;
+constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr unsigned spin_reads = 64;  // from so many rapid reads in a row on
 
 bool is_coarse(std::uint32_t clock) { return clock == CLOCK_REALTIME_COARSE || clock == CLOCK_MONOTONIC_COARSE; }
@@ -82,12 +83,38 @@ bool Recording::replay_recorded_clock(std::uint32_t clock, std::uint64_t& ns) {
   return false;
 }
 
+std::int64_t Recording::host_offset(std::uint32_t clock) const {
+  switch (clock) {
+    case CLOCK_MONOTONIC:
+    case CLOCK_MONOTONIC_COARSE: return host_offsets_.monotonic;
+    case CLOCK_MONOTONIC_RAW: return host_offsets_.raw;
+    case CLOCK_BOOTTIME:
+    case CLOCK_BOOTTIME_ALARM: return host_offsets_.boot;
+    default: return 0;
+  }
+}
+
+// Less than a second may be the difference between the real times of two hosts. On one host these clocks go on, and its real time may have been set.
+bool Recording::replay_host(const HostClocks& own) {
+  HostClocks first;
+  std::size_t bytes = sizeof first;
+  if (!replay_bytes(Call::host_clocks, &first, bytes)) return false;
+  if (first.host == own.host) return true;
+  auto offset = [](std::int64_t was, std::int64_t is) { return is - was < second_ns && was - is < second_ns ? 0 : was - is; };
+  host_offsets_ = {own.host, offset(first.monotonic, own.monotonic), offset(first.raw, own.raw), offset(first.boot, own.boot),
+                   offset(first.ticks, own.ticks)};
+  other_host_ = host_offsets_.monotonic != 0 || host_offsets_.raw != 0 || host_offsets_.boot != 0 || host_offsets_.ticks != 0;
+  for (std::uint32_t clock = 0; clock < clock_count; ++clock) offset_[clock] = host_offset(clock);
+  return true;
+}
+
 std::uint64_t Recording::record_clock(std::uint32_t clock, std::uint64_t ns) {
   ++reads_;
   if (!looked_at_[clock]) {
     // That of another host, or of a new process's processor time, may be behind.
     looked_at_[clock] = true;
-    if (ns < last_[clock]) offset_[clock] = static_cast<std::int64_t>(last_[clock] - ns);
+    const std::int64_t behind = static_cast<std::int64_t>(last_[clock] - ns) - offset_[clock];
+    if (behind > 0) offset_[clock] += behind;
   }
   ns += static_cast<std::uint64_t>(offset_[clock]);
   const bool soon = clock == last_clock_ && ns - last_read_ < spin_step_ns;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/vprotocol/events.hpp"
+#include "recorder/host_clocks.hpp"
 #include "recorder/owner.hpp"
 
 namespace hf::recorder {
@@ -17,7 +18,7 @@ using core::vprotocol::EventKind;
 // What a libc_value or libc_bytes event was recorded for. The numbers are part of the log's format.
 enum class Call : std::uint32_t {
   process_id = 1, parent_id, usage, process_times, random_bytes, random_device, program, stack_guard, mpi_time,
-  processor, system_info, load, file_system, child
+  processor, system_info, load, file_system, child, host_clocks
 };
 
 inline constexpr std::uint32_t clock_count = 12;  // CLOCK_REALTIME to CLOCK_TAI
@@ -65,6 +66,19 @@ class Recording {
 
   bool replay_clock(std::uint32_t clock, std::uint64_t& ns) { return !clocks_over_ && replay_recorded_clock(clock, ns); }
   std::uint64_t record_clock(std::uint32_t clock, std::uint64_t ns);
+  // Before any clock is read: those of this host are set by those of the first one. False: this is the first one, which is to be recorded.
+  bool replay_host(const HostClocks& own);
+  void record_host(const HostClocks& own) { record_bytes(Call::host_clocks, &own, sizeof own); }
+  std::int64_t offset(std::uint32_t clock) const { return offset_[clock]; }  // what the program's clock is ahead of the system's
+  std::int64_t host_offset(std::uint32_t clock) const;                       // without what keeps it from going back
+  std::int64_t host_offset_of_ticks() const { return host_offsets_.ticks; }
+  bool is_first_host() const { return !other_host_; }
+  bool sets_clocks() const {
+    for (const std::int64_t offset : offset_) {
+      if (offset != 0) return true;
+    }
+    return false;
+  }
   std::uint64_t clock_reads() const { return reads_; }
   void flush_clock();  // appends an event for the reads that have none
 
@@ -108,6 +122,8 @@ class Recording {
 
   std::uint64_t last_[clock_count] = {};  // what each clock said last, here
   std::int64_t offset_[clock_count] = {};
+  HostClocks host_offsets_;
+  bool other_host_ = false;
   bool looked_at_[clock_count] = {};  // by record_clock
   std::uint32_t last_clock_ = clock_marker;
   std::uint64_t logged_ = 0;     // the last value with an event

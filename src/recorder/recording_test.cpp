@@ -102,6 +102,50 @@ TEST_F(Rank, NoClockGoesBackAfterTheReplay) {
   EXPECT_EQ(read(second, mono, 5000), 1002000u);
 }
 
+// Another host began at another time, and the program's clock goes on by the time that has passed.
+TEST_F(Rank, ClocksOfAnotherHostGoOnByRealTime) {
+  constexpr std::int64_t now = 1'700'000'000'000'000'000, second = 1'000'000'000, system = 1'000'000'000'000'000;
+  constexpr auto later = static_cast<std::uint64_t>(second);
+  const HostClocks one{.host = 1, .monotonic = 100 - now, .raw = 200 - now, .boot = 300 - now, .ticks = 400 - now};
+  const HostClocks two{.host = 2, .monotonic = system - now - second, .raw = -now, .boot = 300 - now + second / 2, .ticks = system - now};
+  Past past;
+  Recording first = next(past);
+  EXPECT_FALSE(first.replay_host(one));
+  first.record_host(one);
+  EXPECT_EQ(read(first, mono, 100), 100u);
+  end(past, first);
+  Recording second_one = next(past);
+  ASSERT_TRUE(second_one.replay_host(two));
+  EXPECT_FALSE(second_one.is_first_host());
+  EXPECT_EQ(read(second_one, mono, system), 100u);
+  EXPECT_EQ(read(second_one, mono, system), 100 + later);
+  EXPECT_EQ(read(second_one, CLOCK_MONOTONIC_COARSE, system), 100 + later);
+  EXPECT_EQ(second_one.offset(mono), 100 + second - system);
+  EXPECT_EQ(second_one.host_offset(CLOCK_BOOTTIME), 0) << "real times of two hosts may differ so much";
+  EXPECT_EQ(second_one.host_offset(real), 0);
+  EXPECT_EQ(second_one.host_offset_of_ticks(), 400 - system);
+  Recording same_host = next(past);
+  const HostClocks set{.host = 1, .monotonic = 100 - now + 3600 * second};
+  ASSERT_TRUE(same_host.replay_host(set));
+  EXPECT_TRUE(same_host.is_first_host()) << "its real time was set";
+  EXPECT_FALSE(same_host.sets_clocks());
+}
+
+TEST_F(Rank, ClocksOfAnotherHostDoNotGoBack) {
+  const HostClocks one{.host = 1, .monotonic = 5'000'000'000}, two{.host = 2, .monotonic = 0};
+  Past past;
+  Recording first = next(past);
+  first.record_host(one);
+  read(first, mono, 9'000'000'000);
+  end(past, first);
+  Recording second = next(past);
+  ASSERT_TRUE(second.replay_host(two));
+  read(second, mono, 0);
+  EXPECT_EQ(read(second, mono, 3'000'000'000), 9'000'000'000u) << "its real time is behind";
+  EXPECT_EQ(read(second, mono, 3'000'000'001), 9'000'000'001u);
+  EXPECT_EQ(second.host_offset(mono), 5'000'000'000);
+}
+
 TEST(Onward, GoesOnFromWhereTheReplayEnded) {
   Onward used;
   EXPECT_EQ(used.replayed(3600), 3600);

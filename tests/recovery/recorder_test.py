@@ -74,6 +74,22 @@ class Recorder(unittest.TestCase):
             for same in (1, 2, 5):  # when it began, what it drew, its process id
                 self.assertEqual(len({line[same] for line in lines}), 1, lines[:3])
 
+    @unittest.skipIf(subprocess.run(["unshare", "-T", "--monotonic", "1", "true"], capture_output=True).returncode != 0,
+                     "the system gives no process clocks of its own")
+    def test_on_a_host_that_has_been_up_longer_or_shorter(self):
+        python = ["/usr/bin/python3", HERE / "programs/python_clocks.py", BUILD / "lib/libmpi_abi.so.1", 40]
+        other = "exec unshare -T --monotonic 5000000 --boottime 5000000 \"$@\""
+        for first, later in (("exec \"$@\"", other), (other, "exec \"$@\"")):
+            for program in [CLOCKS, 300], python:
+                with tempfile.TemporaryDirectory() as directory:
+                    script = f"if mkdir {directory}/$HOLDFAST_RANK 2> /dev/null; then {first}; else {later}; fi"
+                    outcome = self.run_killed(["sh", "-c", script, "sh", *program])
+                self.assertEqual(outcome.exit_code, 0, outcome.shell_line() + outcome.stderr)
+                self.assertNotIn("differ", outcome.stderr)
+                if program is not python:
+                    self.check_clocks(outcome)
+                    self.assertLess(float(re.findall(r"^round 299: ([\d.]+) s", outcome.stdout.decode(), re.M)[0]), 1000)
+
     def test_files(self):
         for seed in range(1, 7):
             with tempfile.TemporaryDirectory() as directory:

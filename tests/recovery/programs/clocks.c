@@ -3,8 +3,11 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +21,7 @@
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
 #include <sys/times.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -118,6 +122,58 @@ static void look_at_random(int round) {
   learn(value);
 }
 
+static struct timespec after(double s) {
+  const double at = seconds() + s;
+  struct timespec t = {.tv_sec = (time_t)at};
+  t.tv_nsec = (long)(1e9 * (at - (double)t.tv_sec));
+  return t;
+}
+
+static void need_time(const struct timespec* t, const char* what) {
+  need(seconds() >= (double)t->tv_sec + 1e-9 * (double)t->tv_nsec - 1e-6, what);
+}
+
+/* The system is told of times by the clock that the program knows. */
+static void wait_until_times(void) {
+  static const double far = 1000, soon = 0.0003;
+  pthread_condattr_t attributes;
+  pthread_cond_t condition;
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  sem_t semaphore;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init(&condition, &attributes);
+  sem_init(&semaphore, 0, 0);
+  struct timespec t = after(soon);
+  need(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == 0, "clock_nanosleep");
+  need_time(&t, "clock_nanosleep");
+  t = after(soon);
+  pthread_mutex_lock(&mutex);
+  need(pthread_cond_timedwait(&condition, &mutex, &t) == ETIMEDOUT, "pthread_cond_timedwait");
+  need_time(&t, "pthread_cond_timedwait");
+  t = after(soon);
+  need(pthread_cond_clockwait(&condition, &mutex, CLOCK_MONOTONIC, &t) == ETIMEDOUT, "pthread_cond_clockwait");
+  need_time(&t, "pthread_cond_clockwait");
+  pthread_mutex_unlock(&mutex);
+  t = after(soon);
+  need(sem_clockwait(&semaphore, CLOCK_MONOTONIC, &t) == -1 && errno == ETIMEDOUT, "sem_clockwait");
+  need_time(&t, "sem_clockwait");
+  t = after(soon);
+  int word = 0;
+  need(syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, 0, &t, NULL, FUTEX_BITSET_MATCH_ANY) == -1 && errno == ETIMEDOUT, "futex");
+  need_time(&t, "futex");
+  struct itimerspec wanted = {.it_value = after(far)}, left;
+  timer_t timer;
+  struct sigevent nothing = {.sigev_notify = SIGEV_NONE};
+  need(timer_create(CLOCK_MONOTONIC, &nothing, &timer) == 0 && timer_settime(timer, TIMER_ABSTIME, &wanted, NULL) == 0, "timer_settime");
+  need(timer_gettime(timer, &left) == 0 && left.it_value.tv_sec > 0 && left.it_value.tv_sec <= far && timer_delete(timer) == 0, "timer_settime");
+  const int fd = timerfd_create(CLOCK_BOOTTIME, 0);
+  clock_gettime(CLOCK_BOOTTIME, &wanted.it_value);
+  wanted.it_value.tv_sec += (time_t)far;
+  need(timerfd_settime(fd, TFD_TIMER_ABSTIME, &wanted, NULL) == 0 && timerfd_gettime(fd, &left) == 0 && close(fd) == 0, "timerfd_settime");
+  need(left.it_value.tv_sec > 0 && left.it_value.tv_sec <= far, "timerfd_settime");
+}
+
 static void wait_by_clock(double s) {
   const double end = seconds() + s;
   double now;
@@ -172,6 +228,7 @@ int main(int argc, char** argv) {
     look_at_host();
     name_own_process();
     wait_by_clock(0.0005);
+    if (round % 10 == 0) wait_until_times();
     uint64_t told = digest;
     MPI_Allreduce(MPI_IN_PLACE, &told, 1, MPI_UINT64_T, MPI_BXOR, MPI_COMM_WORLD);
     learn(told);
