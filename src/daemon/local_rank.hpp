@@ -57,10 +57,10 @@ struct LocalRank {
   std::optional<int> mpi_status;
   bool initialized = false, finalized = false;
   bool exhausted_told = false;
-  bool preloaded = false;          // its leader was given the recorder
   bool unprotected = false;        // nobody keeps a log for it any more, or it cannot be repeated
   wire::UnprotectReason unprotected_by = wire::UnprotectReason::log_full;
   bool kill_when_started = false;  // an injected kill came while it was not running
+  bool preloaded = false;          // its leader was given the recorder
 
   std::string foreign_library;  // another MPI that it has loaded
   os::EventLoop::TimerId library_check = 0;

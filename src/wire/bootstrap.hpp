@@ -78,10 +78,10 @@ struct Welcome {
   std::uint32_t divergence_is_fatal = 1;
   std::uint32_t covers = 0;
   std::uint32_t orders_threads = 0;     // at every level of thread support, as otherwise at MPI_THREAD_SERIALIZED alone
-  std::uint32_t says_unrecorded = 0;    // if it has no recorder, though one was preloaded, which is said once a program
   std::int32_t machine_index = 0;       // of this rank among those of this machine
   std::int32_t machine_ranks = 1;
   std::int32_t machine_cores = 1;       // that ranks may use which nobody bound
+  std::uint32_t says_unrecorded = 0;    // if it has no recorder, though one was preloaded, which is said once a program
   bool oversubscribed() const { return machine_ranks > machine_cores; }  // waiting yields instead of spinning
   std::int64_t job_started_ns = 0;      // of the real-time clock, at the head
   std::uint64_t kill_at_call = 0;       // fault injection: SIGKILL oneself at this MPI call (0: never). First incarnation only
