@@ -44,6 +44,22 @@ bool use_aside(const char* path, Use use) {
   return true;
 }
 
+// When the file was made; not when it was last changed, which a rank that lives may do at any time.
+struct Making {
+  bool there = false, is_data = false;
+  bool is_dated = false, since = false;  // the system knows; it was since this incarnation began
+};
+
+Making making_of(const char* path) {
+  struct statx status;
+  if (system_statx(path, AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_BTIME, &status) != 0) return {};
+  const bool is_data = !is_of_system(path) && (S_ISREG(status.stx_mode) || S_ISDIR(status.stx_mode) || S_ISLNK(status.stx_mode));
+  const timespec& began = process.began();
+  const statx_timestamp& made = status.stx_btime;
+  const bool since = made.tv_sec > began.tv_sec || (made.tv_sec == began.tv_sec && made.tv_nsec >= began.tv_nsec);
+  return {true, is_data, (status.stx_mask & STATX_BTIME) != 0, since};
+}
+
 }  // namespace
 
 bool is_ordinary(const char* path) {
@@ -56,12 +72,13 @@ bool use(const char* path, Use use) {
 }
 
 bool is_new(const char* path) {
-  struct stat status;
-  if (system_status(AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) != 0) return false;
-  const bool is_data = !is_of_system(path) && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) || S_ISLNK(status.st_mode));
-  const timespec& began = process.began();
-  const bool since = status.st_ctim.tv_sec > began.tv_sec || (status.st_ctim.tv_sec == began.tv_sec && status.st_ctim.tv_nsec >= began.tv_nsec);
-  return !is_data || since;
+  const Making making = making_of(path);
+  return making.there && (!making.is_data || (making.is_dated && making.since));
+}
+
+bool is_older(const char* path) {
+  const Making making = making_of(path);
+  return making.is_data && making.is_dated && !making.since && process.recording.is_first();
 }
 
 bool is_there(const char* path) {

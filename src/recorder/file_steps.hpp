@@ -16,6 +16,7 @@ bool is_made_here(const char* path);  // Name::made_here
 // It is none of an earlier job, run or rank that anybody would miss: made since this incarnation began, by what it is not known to have done (a process that it
 // has started, another thread, another name of the same file), or a socket, a pipe, or below /dev.
 bool is_new(const char* path);
+bool is_older(const char* path);  // than the rank, as is known of what its first incarnation finds
 void mark_made(const char* path, bool made = true);
 
 struct Use {
@@ -31,18 +32,20 @@ struct Once {
   int done_already;
   const char* acts_on;
   bool after_success, after_failure;  // whether it is tried again, where the run before had come to its end
+  bool spares_newer = false;          // not where it was done to a file older than the rank: what is there now is another one
 };
 
 // It ends as it ended in the run before.
 template <class Do>
-int do_once_aside(Once once, Do what) {
+int do_once_aside(Once& once, Do what) {
   Name* name = name_of(once.hash);
   if (!name) return what();
   const unsigned occurrence = name->steps[static_cast<unsigned>(once.step)]++;
   const auto end = static_cast<FileStep>(static_cast<unsigned>(once.step) + static_cast<unsigned>(FileStep::ended));
-  FileState before{is_there(once.acts_on) ? 0 : -1, 0}, ended;
+  FileState before{is_there(once.acts_on) ? 0 : -1, once.spares_newer && is_older(once.acts_on)}, ended;
   const bool begun = process.recording.replay_file(once.step, once.hash, occurrence, before);
   if (!begun) process.recording.record_file(once.step, once.hash, before);
+  if (begun && once.spares_newer && before.changed_ns != 0) once.after_success = false;
   int code = 0;
   if (begun && process.recording.replay_file(end, once.hash, occurrence, ended)) {
     code = static_cast<int>(ended.bytes);
@@ -58,37 +61,41 @@ int do_once_aside(Once once, Do what) {
   return -1;
 }
 
-template <class Do>
-int do_once(Once once, Do what) {
-  return aside([=] { return do_once_aside(once, what); });
-}
-
 // `make` makes it, and returns -1 where it is there.
 template <class Make>
 int make_once(FileStep step, const char* path, Make make) {
-  const bool harmless = step == FileStep::directory_made;  // and another host may not have it
-  const int result = do_once({step, hash_of(path), EEXIST, path, true, harmless}, make);
-  if (result == 0) mark_made(path);
-  return result;
+  return aside([=] {
+    const bool harmless = step == FileStep::directory_made;  // and another host may not have it
+    Once once{step, hash_of(path), EEXIST, path, true, harmless};
+    const int result = do_once_aside(once, make);
+    if (result == 0) mark_made(path);
+    return result;
+  });
 }
 
 template <class Remove>
 int remove_once(FileStep step, const char* path, Remove remove) {
-  const bool again = is_made_here(path) || is_new(path);
-  const int result = do_once({step, hash_of(path), ENOENT, path, again, again}, remove);
-  if (result == 0) mark_made(path, false);
-  return result;
+  return aside([=] {
+    const bool made = is_made_here(path), again = made || is_new(path);
+    Once once{step, hash_of(path), ENOENT, path, again, again, !made};
+    const int result = do_once_aside(once, remove);
+    if (result == 0) mark_made(path, false);
+    return result;
+  });
 }
 
 template <class Rename>
 int rename_once(const char* from, const char* to, Rename rename) {
-  const bool again = is_made_here(from) || is_new(from);
-  const int result = do_once({FileStep::renamed, hash_of(to, hash_of(from)), ENOENT, from, again, false}, rename);
-  if (result == 0 && again) {
-    mark_made(to);
-    mark_made(from, false);
-  }
-  return result;
+  return aside([=] {
+    const bool made = is_made_here(from);
+    Once once{FileStep::renamed, hash_of(to, hash_of(from)), ENOENT, from, made || is_new(from), false, !made};
+    const int result = do_once_aside(once, rename);
+    if (result == 0 && once.after_success) {
+      mark_made(to);
+      mark_made(from, false);
+    }
+    return result;
+  });
 }
 
 int open_as_program(const char* path, int flags, mode_t mode);  // files.cpp, in the main thread

@@ -138,6 +138,10 @@ int system_status(int directory, const char* path, struct stat* status, int flag
   return next(next_fstatat, "fstatat")(directory, path, status, flags);
 }
 
+int system_statx(const char* path, int flags, unsigned mask, struct statx* status) {
+  return next(next_statx, "statx")(AT_FDCWD, path, flags, mask, status);
+}
+
 }  // namespace hf::recorder
 
 using namespace hf::recorder;

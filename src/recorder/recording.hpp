@@ -94,6 +94,7 @@ class Recording {
   // what the run before has left there.
   bool replay_file(FileStep step, std::uint64_t name, unsigned occurrence, FileState& state) const;
   void record_file(FileStep step, std::uint64_t name, FileState state);
+  bool is_first() const { return begin_ == end_; }  // no predecessor has recorded anything
 
   // What this look said: an error number, 0 when it succeeded, and with a `status` then what it was. `how`: what else the program said.
   bool replay_look(FileLook look, std::int64_t how, std::int64_t& error, FileStatus* status);

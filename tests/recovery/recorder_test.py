@@ -14,6 +14,7 @@ from pathlib import Path
 import jobs
 
 BUILD, CLOCKS, FILES, NAMES = (Path(sys.argv.pop(1)).resolve() for _ in range(4))
+CLEANING = NAMES.with_name("recovery_cleaning")
 HERE = Path(__file__).resolve().parent
 KILLS = "kill:random,rate=15/s,seed={},max=6"
 
@@ -120,6 +121,20 @@ class Recorder(unittest.TestCase):
         seed = int(os.environ.get("HOLDFAST_SEED", 1))
         for seed in range(seed, seed + 6):
             self.assertEqual(run(seed), wanted, f"HOLDFAST_SEED={seed}")
+
+    def test_what_another_rank_writes_stays(self):
+        rounds = 1200
+        lines = "".join(f"{i}\n" for i in range(rounds))
+        for call in 150, 300:
+            with tempfile.TemporaryDirectory() as name:
+                directory = Path(name)
+                for left in ["out_0", "out_1", "log_1"] + [f"late_{i}" for i in range(rounds)]:
+                    (directory / left).write_text("of an earlier job\n")
+                outcome = jobs.run(BUILD, 2, [CLEANING, directory], inject=[f"kill:rank=0,call={call}"])
+                self.assertEqual((outcome.exit_code, outcome.kills), (0, 1), outcome.shell_line() + outcome.stderr)
+                wanted = {"out_0": "".join(f"{i}\n" for i in range(rounds // 2)), "out_1": lines, "log_1": lines, "log_1.bak": "of an earlier job\n"}
+                wanted |= {f"late_{i}": f"{i}\n" for i in range(rounds)}
+                self.assertEqual({p.name: p.read_text() for p in directory.iterdir()}, wanted)
 
     def test_a_file_that_cannot_be_added_to_twice(self):
         with tempfile.TemporaryDirectory() as directory:
