@@ -7,8 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "recorder/aside.hpp"
-#include "recorder/names.hpp"
+#include "recorder/file_steps.hpp"
 
 namespace hf::recorder {
 namespace {
@@ -98,6 +97,24 @@ int look(FileStep step, const char* path, std::int64_t how, FileStatus* status, 
   return result_of(error);
 }
 
+// Or it may have been, where the end is not recorded.
+bool was_removed_next(const Name& name, FileStep step) {
+  const auto end = static_cast<FileStep>(static_cast<unsigned>(step) + static_cast<unsigned>(FileStep::ended));
+  const unsigned occurrence = name.steps[static_cast<unsigned>(step)];
+  FileState state;
+  if (process.recording.replay_file(end, name.hash, occurrence, state)) return state.bytes == 0;
+  return process.recording.replay_file(step, name.hash, occurrence, state);
+}
+
+// The run before removed a directory that it had looked at, and may have opened it between: it is to be there, empty, until it is removed again.
+bool make_directory_again(const char* path, mode_t mode) {
+  Name* name = name_of(hash_of(path));
+  if (!name || !(was_removed_next(*name, FileStep::directory_removed) || was_removed_next(*name, FileStep::removed))) return false;
+  if (make_directory(path, mode & 07777) != 0) return false;
+  name->made_here = true;
+  return true;
+}
+
 int recorded_status(int directory, const char* path, struct stat* to, int flags) {
   FileStatus status;
   const FileStep step = (flags & AT_SYMLINK_NOFOLLOW) != 0 ? FileStep::looked_at_link : FileStep::looked;
@@ -110,13 +127,17 @@ int recorded_status(int directory, const char* path, struct stat* to, int flags)
     return looked;
   });
   if (result != 0) return result;
+  auto is_there_now = [&] {
+    return system_status(directory, path, &now, flags) == 0 ||
+           (S_ISDIR(status.mode) && make_directory_again(path, status.mode) && system_status(directory, path, &now, flags) == 0);
+  };
   // Which file it is, the program may compare with what it has opened, of this run.
+  if (!asked && is_there_now()) {
 #ifndef HOLDFAST_MUTATE_OLD_IDENTITY
-  if (!asked && system_status(directory, path, &now, flags) == 0) {
     status.device = now.st_dev;
     status.inode = now.st_ino;
-  }
 #endif
+  }
   give(status, *to);
   return 0;
 }

@@ -91,6 +91,17 @@ class Recorder(unittest.TestCase):
                     self.check_clocks(outcome)
                     self.assertLess(float(re.findall(r"^round 299: ([\d.]+) s", outcome.stdout.decode(), re.M)[0]), 1000)
 
+    def test_python_removes_trees_of_others(self):
+        program = ["/usr/bin/python3", HERE / "programs/python_files.py", BUILD / "lib/libmpi_abi.so.1"]
+        for at in 200, 300, 400:
+            with tempfile.TemporaryDirectory() as directory:
+                (Path(directory) / "of_before").mkdir()
+                outcome = jobs.run(BUILD, 2, program + [directory, 60], inject=[f"kill:rank=0,at={at}ms", f"kill:rank=0,at={at + 250}ms"])
+                self.assertEqual(outcome.exit_code, 0, outcome.shell_line() + outcome.stderr)
+                self.assertGreater(outcome.kills, 0, outcome.shell_line())
+                self.assertEqual(outcome.stdout.decode().splitlines(), [f"{i} True False" for i in range(60)])
+                self.assertEqual(os.listdir(directory), [])
+
     def test_files(self):
         for seed in range(1, 7):
             with tempfile.TemporaryDirectory() as directory:
