@@ -19,7 +19,7 @@ int (*next_mutex_unlock)(pthread_mutex_t*);
 // Conditions of another kind had these names before.
 template <class Function>
 Function* next_condition(Function*& cached, const char* name) {
-  if (!cached) cached = reinterpret_cast<Function*>(::dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2"));
+  if (!cached) cached = reinterpret_cast<Function*>(find_next(name, "GLIBC_2.3.2"));
   return next(cached, name);
 }
 

@@ -23,27 +23,6 @@ FileState state_of(const char* path) {
   ::_exit(1);
 }
 
-bool use_aside(const char* path, Use use) {
-  Name* name = name_of(hash_of(path));
-  if (!name) return true;
-  const FileState now = state_of(path);
-  FileState before;
-  if (!process.recording.replay_file(FileStep::used, name->hash, name->steps[static_cast<unsigned>(FileStep::used)]++, before)) {
-    process.recording.record_file(FileStep::used, name->hash, now);
-    if (now.bytes < 0 && use.creates && use.writes) name->made_here = true;
-    return true;
-  }
-  if (before.bytes < 0 && !use.creates) return false;
-  if (name->made_here) return true;
-  if (before.bytes < 0) {
-    // The run before made it, by this call.
-    if (use.writes && (::truncate(path, 0) == 0 || errno == ENOENT)) name->made_here = true;
-    return true;
-  }
-  if (before.bytes != now.bytes || before.changed_ns != now.changed_ns) refuse(path);
-  return true;
-}
-
 // When the file was made; not when it was last changed, which a rank that lives may do at any time.
 struct Making {
   bool there = false, is_data = false;
@@ -68,7 +47,24 @@ bool is_ordinary(const char* path) {
 }
 
 bool use(const char* path, Use use) {
-  return aside([=] { return use_aside(path, use); });
+  Name* name = name_of(hash_of(path));
+  if (!name) return true;
+  const FileState now = state_of(path);
+  FileState before;
+  if (!process.recording.replay_file(FileStep::used, name->hash, name->steps[static_cast<unsigned>(FileStep::used)]++, before)) {
+    process.recording.record_file(FileStep::used, name->hash, now);
+    if (now.bytes < 0 && use.creates && use.writes) name->made_here = true;
+    return true;
+  }
+  if (before.bytes < 0 && !use.creates) return false;
+  if (name->made_here) return true;
+  if (before.bytes < 0) {
+    // The run before made it, by this call.
+    if (use.writes && (::truncate(path, 0) == 0 || errno == ENOENT)) name->made_here = true;
+    return true;
+  }
+  if (before.bytes != now.bytes || before.changed_ns != now.changed_ns) refuse(path);
+  return true;
 }
 
 bool is_new(const char* path) {

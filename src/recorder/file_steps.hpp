@@ -10,6 +10,7 @@
 
 namespace hf::recorder {
 
+// These are called aside: what is to be known about a file differs in a replay, and leaves nothing on the program's stack.
 bool is_ordinary(const char* path);  // not files whose contents are the system's
 bool is_there(const char* path);
 bool is_made_here(const char* path);  // Name::made_here

@@ -18,7 +18,7 @@ FILE* (*next_freopen)(const char*, const char*, FILE*);
 
 // `open` is given the flags to open with.
 template <class Open>
-int open_recorded(const char* path, int flags, Open open) {
+int open_aside(const char* path, int flags, Open open) {
   if ((flags & (O_DIRECTORY | O_PATH)) != 0 || !is_ordinary(path)) return open(flags);  // O_TMPFILE has O_DIRECTORY in it
   const bool creates = (flags & O_CREAT) != 0, writes = (flags & O_ACCMODE) != O_RDONLY;
   if (creates && (flags & O_EXCL) != 0) {
@@ -39,6 +39,11 @@ int open_recorded(const char* path, int flags, Open open) {
   return open(flags);
 }
 
+template <class Open>
+int open_recorded(const char* path, int flags, Open open) {
+  return aside([=] { return open_aside(path, flags, open); });
+}
+
 mode_t mode_of(int flags, va_list arguments) { return flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0; }
 
 int open_file(const void* caller, const char* path, int flags, mode_t mode) {
@@ -56,7 +61,7 @@ int open_file_at(const void* caller, int directory, const char* path, int flags,
 
 // `open` is given the path and the mode to open with.
 template <class Open>
-FILE* open_stream(const char* path, const char* mode, Open open) {
+FILE* open_stream_aside(const char* path, const char* mode, Open open) {
   if (!is_ordinary(path)) return open(path, mode);
   const bool creates = mode[0] != 'r';
   if (mode[0] == 'w' && strchr(mode, 'x')) {
@@ -75,6 +80,13 @@ FILE* open_stream(const char* path, const char* mode, Open open) {
     return open("", mode);  // takes memory and gives it back, which the program finds there afterwards
   }
   return open(path, mode);
+}
+
+template <class Open>
+FILE* open_stream(const char* path, const char* mode, Open open) {
+  FILE* file = nullptr;
+  aside([&] { return (file = open_stream_aside(path, mode, open)) ? 0 : -1; });
+  return file;
 }
 
 FILE* open_by_name(const void* caller, const char* path, const char* mode) {

@@ -5,7 +5,6 @@
 // other threads and handlers call differs from run to run. Where threads are ordered (threads.hpp) their clocks, random bytes and process
 // ids are recorded too.
 #pragma once
-#include <dlfcn.h>
 #include <errno.h>
 #include <time.h>
 
@@ -100,10 +99,12 @@ extern Process process;
 void give_time(double* seconds);  // clocks.cpp
 void begin_process_ids();         // ids.cpp: in a child that goes on with the record of its parent
 
+void* find_next(const char* name, const char* version = nullptr);  // next.cpp
+
 // The function that a name would call without the recorder.
 template <class Function>
 Function* next(Function*& cached, const char* name) {
-  if (!cached) [[unlikely]] cached = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+  if (!cached) [[unlikely]] cached = reinterpret_cast<Function*>(find_next(name));
   return cached;
 }
 

@@ -4,6 +4,7 @@
 """
 
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -15,8 +16,9 @@ STEPS = 4000
 
 class Unwritten(unittest.TestCase):
     def check(self, seed, **more):
-        outcome = jobs.run(BUILD, 3, [UNWRITTEN, STEPS], inject=["kill:rank=1,call=9000", f"kill:random,rate=10/s,seed={seed},max=4"],
-                           timeout_s=60, **more)
+        with tempfile.TemporaryDirectory() as directory:
+            outcome = jobs.run(BUILD, 3, [UNWRITTEN, STEPS, directory], timeout_s=60,
+                               inject=["kill:rank=1,call=9000", f"kill:random,rate=10/s,seed={seed},max=4"], **more)
         self.assertEqual(outcome.exit_code, 0, outcome.shell_line() + outcome.stderr)
         self.assertEqual(outcome.stdout, f"ok {STEPS}\n".encode(), outcome.shell_line())
         self.assertNotIn("differ", outcome.stderr, outcome.shell_line())
@@ -35,7 +37,8 @@ class Unwritten(unittest.TestCase):
             self.check(seed, nodes=2, options=["--protocol", "optimist"])
 
     def test_after_the_loss_of_a_node(self):
-        outcome = jobs.run(BUILD, 3, [UNWRITTEN, STEPS], nodes=3, inject=["node:1,at=0.3s"], options=["--spares", "1"], timeout_s=60)
+        with tempfile.TemporaryDirectory() as directory:
+            outcome = jobs.run(BUILD, 3, [UNWRITTEN, STEPS, directory], nodes=3, inject=["node:1,at=0.3s"], options=["--spares", "1"], timeout_s=60)
         self.assertEqual((outcome.exit_code, outcome.stdout), (0, f"ok {STEPS}\n".encode()), outcome.shell_line() + outcome.stderr)
 
 

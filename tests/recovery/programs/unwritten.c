@@ -1,6 +1,7 @@
-/* unwritten STEPS: ranks send memory that they have not written, as it came from malloc and on the stack, the addresses of what they have, mapped or from
- * the heap, and errno. All are the same again in a replay: the library leaves the program's heap, stack and mappings alone. */
+/* unwritten STEPS DIRECTORY: ranks send memory that they have not written, as it came from malloc and on the stack, the addresses of what they have, mapped or from
+ * the heap, and errno, also where they have opened files. All are the same again in a replay: the library leaves the program's heap, stack and mappings alone. */
 #include <errno.h>
+#include <fcntl.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { KEPT = 64, LOCAL = 3000, LARGE = 400000 }; /* LARGE: malloc maps it */
 
@@ -69,9 +71,43 @@ static void call_others(int step, int right, int left) {
   trade(said, theirs, sizeof said, right, left);
 }
 
+/* A descriptor that the library does not have: the numbers of those that it has differ, and with them those of what is opened. */
+static int place;
+static void keep_place(void) {
+  do place = open("/dev/null", O_RDONLY);
+  while (place >= 0 && place < 60);
+}
+static void need(int holds) {
+  if (!holds) MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
+/* Files, some of which are there in a replay that were not there in the run before: errno is that of before, and nothing of them is on the stack. */
+static void open_files(const char* directory, int rank, int step, int right, int left) {
+  static char name[300], other[300];
+  snprintf(name, sizeof name, "%s/file.%d.%d", directory, rank, step);
+  snprintf(other, sizeof other, "%s/other.%d.%d", directory, rank, step);
+  const int before = step % 100;
+  int said[4] = {0, before}, theirs[4];
+  errno = before;
+  close(place);
+  FILE* file = fopen(name, step % 2 ? "w" : "a");
+  said[0] = errno;
+  send_local(step % 4, step, right, left);
+  need(file && fclose(file) == 0);
+  const int fd = open(other, O_CREAT | O_WRONLY | (step % 3 ? O_TRUNC : 0), 0600);
+  said[2] = errno;
+  send_local(step % 3, step, right, left);
+  need(fd == place && (step % 4 == 0 || rename(other, name) == 0));
+  need((step % 8 == 1 || unlink(name) == 0) && dup2(0, place) == place);
+  said[3] = errno;
+  send_local(step % 5, step, right, left);
+  trade(said, theirs, sizeof said, right, left);
+}
+
 int main(int argc, char** argv) {
   const int steps = argc > 1 ? atoi(argv[1]) : 500;
   int rank, size;
+  keep_place();
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -90,6 +126,7 @@ int main(int argc, char** argv) {
     busy(step, rank, size);
     send_local(step % 4, step, right, left);
     call_others(step, right, left);
+    if (argc > 2 && step % 40 == 0) open_files(argv[2], rank, step / 40, right, left);
   }
   if (rank == 0) printf("ok %d\n", steps);
   MPI_Finalize();
