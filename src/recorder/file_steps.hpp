@@ -65,6 +65,7 @@ int do_once_aside(Once& once, Do what) {
 // `make` makes it, and returns -1 where it is there.
 template <class Make>
 int make_once(FileStep step, const char* path, Make make) {
+  if (!is_name(path)) return make();
   return aside([=] {
     const bool harmless = step == FileStep::directory_made;  // and another host may not have it
     Once once{step, hash_of(path), EEXIST, path, true, harmless};
@@ -76,6 +77,7 @@ int make_once(FileStep step, const char* path, Make make) {
 
 template <class Remove>
 int remove_once(FileStep step, const char* path, Remove remove) {
+  if (!is_name(path)) return remove();
   return aside([=] {
     const bool made = is_made_here(path), again = made || is_new(path);
     Once once{step, hash_of(path), ENOENT, path, again, again, !made};
@@ -87,6 +89,7 @@ int remove_once(FileStep step, const char* path, Remove remove) {
 
 template <class Rename>
 int rename_once(const char* from, const char* to, Rename rename) {
+  if (!is_name(from) || !is_name(to)) return rename();
   return aside([=] {
     const bool made = is_made_here(from);
     Once once{FileStep::renamed, hash_of(to, hash_of(from)), ENOENT, from, made || is_new(from), false, !made};

@@ -48,13 +48,13 @@ mode_t mode_of(int flags, va_list arguments) { return flags & (O_CREAT | O_TMPFI
 
 int open_file(const void* caller, const char* path, int flags, mode_t mode) {
   auto open = [=](int with) { return next(next_open, "open")(path, with, mode); };
-  const int fd = process.records_in_main_thread(caller) ? open_recorded(path, flags, open) : open(flags);
+  const int fd = is_name(path) && process.records_in_main_thread(caller) ? open_recorded(path, flags, open) : open(flags);
   return note_opened(path, fd);
 }
 
 int open_file_at(const void* caller, int directory, const char* path, int flags, mode_t mode) {
   auto open = [=](int with) { return next(next_openat, "openat")(directory, path, with, mode); };
-  const bool here = directory == AT_FDCWD || path[0] == '/';
+  const bool here = is_name(path) && (directory == AT_FDCWD || path[0] == '/');
   const int fd = here && process.records_in_main_thread(caller) ? open_recorded(path, flags, open) : open(flags);
   return note_opened(path, fd);
 }
@@ -91,13 +91,13 @@ FILE* open_stream(const char* path, const char* mode, Open open) {
 
 FILE* open_by_name(const void* caller, const char* path, const char* mode) {
   auto open = [](const char* name, const char* with) { return next(next_fopen, "fopen")(name, with); };
-  return process.records_in_main_thread(caller) ? open_stream(path, mode, open) : open(path, mode);
+  return is_name(path) && process.records_in_main_thread(caller) ? open_stream(path, mode, open) : open(path, mode);
 }
 
 FILE* open_again(const void* caller, const char* path, const char* mode, FILE* stream) {
   auto open = [=](const char* name, const char* with) { return next(next_freopen, "freopen")(name, with, stream); };
   const bool shows = stream == stdout || stream == stderr;  // a line that is there twice does less harm than a rank that cannot be recovered
-  return path && !shows && process.records_in_main_thread(caller) ? open_stream(path, mode, open) : open(path, mode);
+  return is_name(path) && !shows && process.records_in_main_thread(caller) ? open_stream(path, mode, open) : open(path, mode);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ void give(const struct stat& from, struct statx& to) {
 
 // The look has a name of its own, and is the program's.
 bool is_recorded(const void* caller, int directory, const char* path) {
-  return path && path[0] && (directory == AT_FDCWD || path[0] == '/') && !is_of_system(path) && process.records_in_main_thread(caller);
+  return is_name(path) && path[0] && (directory == AT_FDCWD || path[0] == '/') && !is_of_system(path) && process.records_in_main_thread(caller);
 }
 
 int result_of(std::int64_t error) {

@@ -155,6 +155,13 @@ class Recorder(unittest.TestCase):
             self.assertEqual(outcome.exit_code, 1, outcome.stderr)
             self.assertIn(f"cannot be recovered: {log} was changed", outcome.stderr)
 
+    def test_no_name(self):
+        with tempfile.TemporaryDirectory() as directory:
+            program = Path(directory) / "no_name"
+            subprocess.run(["cc", "-w", "-O0", HERE / "programs/no_name.c", "-o", program], check=True)
+            outcome = jobs.run(BUILD, 1, [program])
+            self.assertEqual((outcome.exit_code, outcome.stdout, outcome.stderr), (0, b"ok\n", ""))
+
     def test_a_static_program_is_named(self):
         with tempfile.TemporaryDirectory() as directory:
             source, program = Path(directory) / "p.c", Path(directory) / "p"
