@@ -4,12 +4,15 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "recorder/contents.hpp"
 #include "recorder/looks.hpp"
+#include "recorder/unread.hpp"
 
 namespace hf::recorder {
 namespace {
 
-FileState state_of(const char* path) {
+FileState state_of(const char* path, Use use) {
+  if (!use.writes) return contents_of(path);
   struct stat status;
   if (system_status(AT_FDCWD, path, &status, 0) != 0) return {};
   return {status.st_size, status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec};
@@ -21,6 +24,21 @@ FileState state_of(const char* path) {
             "or appended to differently now (docs/recorder.md, Files)\n",
             path);
   ::_exit(1);
+}
+
+// As it was used in the run before, which found it as it was `before`.
+Found use_again(const char* path, Use use, Name& name, std::uint32_t occurrence, const FileState& before) {
+  if (before.bytes < 0 && !use.creates) return Found::absent;
+  if (name.made_here) return Found::there;
+  if (before.bytes < 0) {
+    // The run before made it, by this call.
+    if (use.writes && (::truncate(path, 0) == 0 || errno == ENOENT)) name.made_here = true;
+    return Found::there;
+  }
+  const FileState now = state_of(path, use);
+  if (before.bytes == now.bytes && before.changed_ns == now.changed_ns) return Found::there;
+  if (!use.writes && was_unread(name, occurrence)) return Found::unread;
+  refuse(path);
 }
 
 // When the file was made; not when it was last changed, which a rank that lives may do at any time.
@@ -46,25 +64,16 @@ bool is_ordinary(const char* path) {
   return !is_of_system(path) && (system_status(AT_FDCWD, path, &status, 0) != 0 || S_ISREG(status.st_mode));
 }
 
-bool use(const char* path, Use use) {
+Used use(const char* path, Use use) {
   Name* name = name_of(hash_of(path));
-  if (!name) return true;
-  const FileState now = state_of(path);
+  if (!name) return {};
+  const std::uint32_t occurrence = name->steps[static_cast<unsigned>(FileStep::used)]++;
   FileState before;
-  if (!process.recording.replay_file(FileStep::used, name->hash, name->steps[static_cast<unsigned>(FileStep::used)]++, before)) {
-    process.recording.record_file(FileStep::used, name->hash, now);
-    if (now.bytes < 0 && use.creates && use.writes) name->made_here = true;
-    return true;
-  }
-  if (before.bytes < 0 && !use.creates) return false;
-  if (name->made_here) return true;
-  if (before.bytes < 0) {
-    // The run before made it, by this call.
-    if (use.writes && (::truncate(path, 0) == 0 || errno == ENOENT)) name->made_here = true;
-    return true;
-  }
-  if (before.bytes != now.bytes || before.changed_ns != now.changed_ns) refuse(path);
-  return true;
+  if (process.recording.replay_file(FileStep::used, name->hash, occurrence, before)) return {use_again(path, use, *name, occurrence, before), name, occurrence};
+  const FileState now = state_of(path, use);
+  process.recording.record_file(FileStep::used, name->hash, now);
+  if (now.bytes < 0 && use.creates && use.writes) name->made_here = true;
+  return {Found::there, name, occurrence};
 }
 
 bool is_new(const char* path) {

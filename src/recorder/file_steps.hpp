@@ -23,8 +23,18 @@ void mark_made(const char* path, bool made = true);
 struct Use {
   bool creates, writes;
 };
-// The file is opened for what it contains: to be read, or changed. False: it was not there in the run before, and is not there.
-bool use(const char* path, Use use);
+enum class Found {
+  there,
+  absent,  // it was not there in the run before, and is not there
+  unread,  // it is another one than in the run before, which did not read it
+};
+struct Used {
+  Found found = Found::there;
+  const Name* name = nullptr;
+  std::uint32_t occurrence = 0;
+};
+// The file is opened for what it contains: to be read, or changed.
+Used use(const char* path, Use use);
 
 // A step that has its effect once, and repeated fails with `done_already`. `acts_on`: the file that must be there for it, or must not.
 struct Once {

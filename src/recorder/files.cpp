@@ -7,6 +7,7 @@
 
 #include "recorder/file_steps.hpp"
 #include "recorder/random.hpp"
+#include "recorder/unread.hpp"
 
 namespace hf::recorder {
 namespace {
@@ -29,7 +30,7 @@ int open_aside(const char* path, int flags, Open open) {
   if ((flags & O_TRUNC) != 0) {
     mark_made(path);
   } else if ((flags & O_ACCMODE) != O_WRONLY || (flags & O_APPEND) != 0) {
-    if (!use(path, {creates, writes})) {
+    if (use(path, {creates, writes}).found == Found::absent) {
       errno = ENOENT;
       return -1;
     }
@@ -76,10 +77,13 @@ FILE* open_stream_aside(const char* path, const char* mode, Open open) {
   }
   if (mode[0] == 'w') {
     mark_made(path);
-  } else if (!use(path, {creates, creates || strchr(mode, '+')})) {
-    return open("", mode);  // takes memory and gives it back, which the program finds there afterwards
+    return open(path, mode);
   }
-  return open(path, mode);
+  const bool writes = creates || strchr(mode, '+');
+  const Used used = use(path, {creates, writes});
+  if (used.found == Found::absent) return open("", mode);  // takes memory and gives it back, which the program finds there afterwards
+  FILE* file = open(used.found == Found::unread ? "/dev/null" : path, mode);
+  return writes ? file : watch(file, used.name, used.occurrence);
 }
 
 template <class Open>
@@ -96,6 +100,7 @@ FILE* open_by_name(const void* caller, const char* path, const char* mode) {
 
 FILE* open_again(const void* caller, const char* path, const char* mode, FILE* stream) {
   auto open = [=](const char* name, const char* with) { return next(next_freopen, "freopen")(name, with, stream); };
+  forget(stream);
   const bool shows = stream == stdout || stream == stderr;  // a line that is there twice does less harm than a rank that cannot be recovered
   return is_name(path) && !shows && process.records_in_main_thread(caller) ? open_stream(path, mode, open) : open(path, mode);
 }

@@ -8,14 +8,23 @@ namespace hf::recorder {
 
 static Name names[names_max];
 
-static std::uint64_t add(const char* text, std::uint64_t hash) {
-  for (; *text; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 1099511628211u;
+static std::uint64_t add(char c, std::uint64_t hash) { return (hash ^ static_cast<unsigned char>(c)) * 1099511628211u; }
+
+// Its parts, each with a / before it: without those that mean nothing, as in ./a//b.
+static std::uint64_t add(const char* path, std::uint64_t hash) {
+  while (*path) {
+    const std::size_t length = strcspn(path, "/");
+    const bool means_nothing = length == 0 || (length == 1 && path[0] == '.');
+    if (!means_nothing) hash = add('/', hash);
+    for (std::size_t i = 0; i < length && !means_nothing; ++i) hash = add(path[i], hash);
+    path += path[length] == '/' ? length + 1 : length;
+  }
   return hash;
 }
 
 std::uint64_t hash_of(const char* path, std::uint64_t hash) {
   char here[4096];
-  if (path[0] != '/' && ::syscall(SYS_getcwd, here, sizeof here) > 0) hash = add("/", add(here, hash));
+  if (path[0] != '/' && ::syscall(SYS_getcwd, here, sizeof here) > 0) hash = add(here, hash);
   hash = add(path, hash);
   return hash == 0 ? 1 : hash;
 }

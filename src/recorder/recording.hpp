@@ -31,11 +31,12 @@ enum class FileStep : std::uint32_t {
   used = 1, made, removed, renamed, directory_made, directory_removed,
   looked, looked_at_link, asked,  // stat, lstat, access
   linked,                         // link, symlink, mkfifo
+  unread,                         // closed again, and not read: the n-th that was used
   ended = 32
 };
 struct FileState {
   std::int64_t bytes = -1;  // -1: it is not there
-  std::int64_t changed_ns = 0;
+  std::int64_t changed_ns = 0;  // of what is used to be read only, a sum of what it contains
 };
 
 // What stat says.

@@ -14,7 +14,7 @@ from pathlib import Path
 import jobs
 
 BUILD, CLOCKS, FILES, NAMES = (Path(sys.argv.pop(1)).resolve() for _ in range(4))
-CLEANING = NAMES.with_name("recovery_cleaning")
+CLEANING, ASKED = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked"))
 HERE = Path(__file__).resolve().parent
 KILLS = "kill:random,rate=15/s,seed={},max=6"
 
@@ -64,10 +64,15 @@ class Recorder(unittest.TestCase):
     def test_python_that_calls_mpi_in_a_child(self):
         self.check_python("forked")
 
+    def python_clocks(self, directory, *words):
+        (Path(directory) / "told.py").write_text("what = 'imported'\n")
+        subprocess.run(["/usr/bin/python3", "-m", "compileall", "-q", directory], check=True)
+        return ["/usr/bin/python3", HERE / "programs/python_clocks.py", BUILD / "lib/libmpi_abi.so.1", 40, directory, *words]
+
     def check_python(self, *words):
-        program = ["/usr/bin/python3", HERE / "programs/python_clocks.py", BUILD / "lib/libmpi_abi.so.1", 40, *words]
         for seed in range(1, 4):
-            outcome = self.run_killed(program, seed=seed)
+            with tempfile.TemporaryDirectory() as directory:
+                outcome = self.run_killed(self.python_clocks(directory, *words), seed=seed)
             self.assertEqual(outcome.exit_code, 0, outcome.shell_line() + outcome.stderr)
             self.assertNotIn("differ", outcome.stderr)
             lines = [line.split() for line in outcome.stdout.decode().splitlines()]
@@ -78,16 +83,16 @@ class Recorder(unittest.TestCase):
     @unittest.skipIf(subprocess.run(["unshare", "-T", "--monotonic", "1", "true"], capture_output=True).returncode != 0,
                      "the system gives no process clocks of its own")
     def test_on_a_host_that_has_been_up_longer_or_shorter(self):
-        python = ["/usr/bin/python3", HERE / "programs/python_clocks.py", BUILD / "lib/libmpi_abi.so.1", 40]
         other = "exec unshare -T --monotonic 5000000 --boottime 5000000 \"$@\""
         for first, later in (("exec \"$@\"", other), (other, "exec \"$@\"")):
-            for program in [CLOCKS, 300], python:
-                with tempfile.TemporaryDirectory() as directory:
+            for python in False, True:
+                with tempfile.TemporaryDirectory() as directory, tempfile.TemporaryDirectory() as modules:
+                    program = self.python_clocks(modules) if python else [CLOCKS, 300]
                     script = f"if mkdir {directory}/$HOLDFAST_RANK 2> /dev/null; then {first}; else {later}; fi"
                     outcome = self.run_killed(["sh", "-c", script, "sh", *program])
                 self.assertEqual(outcome.exit_code, 0, outcome.shell_line() + outcome.stderr)
                 self.assertNotIn("differ", outcome.stderr)
-                if program is not python:
+                if not python:
                     self.check_clocks(outcome)
                     self.assertLess(float(re.findall(r"^round 299: ([\d.]+) s", outcome.stdout.decode(), re.M)[0]), 1000)
 
@@ -155,12 +160,30 @@ class Recorder(unittest.TestCase):
             self.assertEqual(outcome.exit_code, 1, outcome.stderr)
             self.assertIn(f"cannot be recovered: {log} was changed", outcome.stderr)
 
+    def test_a_stream_that_was_not_read(self):
+        with tempfile.TemporaryDirectory() as directory:
+            file = Path(directory) / "file"
+            for word, code in ("asks", 0), ("reads", 1):
+                file.write_text("1000\n")
+                outcome = jobs.run(BUILD, 1, [ASKED, file, word], inject=["kill:rank=0,call=30"])
+                self.assertEqual(outcome.exit_code, code, outcome.shell_line() + outcome.stderr)
+                self.assertEqual((file.read_text(), Path(f"{file}.before").read_text()), ("2000\n", "1000\n"))
+                self.assertEqual("cannot be recovered" in outcome.stderr, word == "reads", outcome.stderr)
+
     def test_no_name(self):
         with tempfile.TemporaryDirectory() as directory:
             program = Path(directory) / "no_name"
             subprocess.run(["cc", "-w", "-O0", HERE / "programs/no_name.c", "-o", program], check=True)
             outcome = jobs.run(BUILD, 1, [program])
             self.assertEqual((outcome.exit_code, outcome.stdout, outcome.stderr), (0, b"ok\n", ""))
+
+    def test_a_file_that_another_one_has_replaced(self):
+        with tempfile.TemporaryDirectory() as directory:
+            read = Path(directory) / "read"
+            read.write_text("1000\n")
+            outcome = self.run_killed([FILES, directory, "over", read])
+            self.assertEqual(outcome.exit_code, 1, outcome.stderr)
+            self.assertIn(f"cannot be recovered: {read} was changed", outcome.stderr)
 
     def test_a_static_program_is_named(self):
         with tempfile.TemporaryDirectory() as directory:

@@ -36,6 +36,21 @@ static void add_line(const char* path, const char* mode, int value) {
   fclose(file);
 }
 
+static int read_line(const char* path) {
+  int value = -1;
+  FILE* file = fopen(path, "r");
+  need(file != NULL && fscanf(file, "%d", &value) == 1, path);
+  fclose(file);
+  return value;
+}
+
+/* Asked as GROMACS does. */
+static int exists(const char* path) {
+  FILE* file = fopen(path, "r");
+  if (file) fclose(file);
+  return file != NULL;
+}
+
 /* What is not there is not there. */
 static void hand_on(const char* from, const char* to, int there) {
   need((rename(from, to) == 0) == there && (there || errno == ENOENT), from);
@@ -89,7 +104,12 @@ static void by_other_ways(int round) {
   snprintf(command, sizeof command, "echo %d > a.tmp", round);
   need(system(command) == 0 && rename("a.tmp", "a") == 0, "a");
   add_line("./s.tmp", "w", round);
-  need(rename("s.tmp", "s") == 0 && remove("./s") == 0, "s");
+  need(rename("s.tmp", "s") == 0 && remove(".//s") == 0, "s");
+  need(read_line("a") == round, "a");
+  snprintf(command, sizeof command, "echo %d > mesh", round);
+  need(system(command) == 0 && read_line("mesh") == round, "mesh");
+  add_line(".//t", "w", round);
+  need(read_line("t") == round, "t");
 }
 
 /* By the names of calls that take a directory. */
@@ -139,7 +159,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   snprintf(own, sizeof own, "%s/rank%d", argc > 1 ? argv[1] : ".", rank);
   need(chdir(own) == 0, own);
-  if (access("md.log", F_OK) == 0) need(rename("md.log", "#md.log.1#") == 0, "md.log");
+  if (exists("md.log") && !exists("#md.log.1#")) need(rename("md.log", "#md.log.1#") == 0, "md.log");
   FILE* log = fopen("md.log", "w");
   need(log != NULL, "md.log");
   for (int round = 0; round < ROUNDS; ++round) {
