@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "os/print.hpp"
 #include "sim/job/options.hpp"
 
 namespace hf::sim::job {
@@ -30,15 +31,15 @@ std::string again(const JobOptions& options, const std::vector<int>& only) {
 
 void report_failure(const JobOptions& options, const SeedOutcome& outcome) {
   const JobOptions run = drawn(options);
-  fmt::print("seed {}: FAILED ({}, level {}, {} event loggers, {} copies)\n", options.seed, name_of(run.workload), name_of(run.level),
-             run.event_loggers, run.event_copies);
-  for (const std::string& violation : outcome.faulty.violations) fmt::print("  {}\n", violation);
+  os::print_output("seed {}: FAILED ({}, level {}, {} event loggers, {} copies)\n", options.seed, name_of(run.workload), name_of(run.level),
+                   run.event_loggers, run.event_copies);
+  for (const std::string& violation : outcome.faulty.violations) os::print_output("  {}\n", violation);
   const std::vector<int> left = shrink(options, outcome);
   for (int i : left) {
     const auto at = static_cast<std::size_t>(i);
-    if (at < outcome.faults.size()) fmt::print("  fault {}: {}\n", i, describe(outcome.faults[at]));
+    if (at < outcome.faults.size()) os::print_output("  fault {}: {}\n", i, describe(outcome.faults[at]));
   }
-  fmt::print("  again: {}\n", again(options, left));
+  os::print_output("  again: {}\n", again(options, left));
 }
 
 }  // namespace
@@ -74,8 +75,8 @@ int job_command(int count, char** values) {
   app.add_option("--failures", failures_max, "stop after so many")->check(CLI::PositiveNumber);
   CLI11_PARSE(app, count, values);
   if (options.nodes > options.ranks) {
-    fmt::print(stderr, "holdfast-sim: {} nodes for {} ranks: give every node a rank, and others with --spares\n", options.nodes,
-               options.ranks);
+    os::print_error("holdfast-sim: {} nodes for {} ranks: give every node a rank, and others with --spares\n", options.nodes,
+                    options.ranks);
     return 2;
   }
   for (Level l : {Level::process, Level::node, Level::disk, Level::node_and_disk}) {
@@ -87,8 +88,8 @@ int job_command(int count, char** values) {
     while (kind < Fault::kinds && text != name_of(static_cast<Fault::Kind>(kind))) ++kind;
     const int end = options.optimistic() ? Fault::diverge : options.keeps_events() ? Fault::strike_rollback : Fault::lose_node;
     if (kind >= end && (kind != Fault::diverge || !options.keeps_events())) {
-      fmt::print(stderr, "holdfast-sim: --kinds {}: there is no such fault under {} at level {} (holdfast-sim job --help)\n", text, protocol,
-                 level);
+      os::print_error("holdfast-sim: --kinds {}: there is no such fault under {} at level {} (holdfast-sim job --help)\n", text, protocol,
+                      level);
       return 2;
     }
     options.kinds.push_back(static_cast<Fault::Kind>(kind));
@@ -118,14 +119,14 @@ int job_command(int count, char** values) {
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   const std::uint64_t runs = options.seed - first;
-  fmt::print("{} of {} seeds failed: {} deaths of ranks, {} nodes lost, {} jobs ended by a rule, "
-             "{} events, {} messages; {:.1f} s, {:.0f} seeds a second\n",
-             sum.failed, runs, sum.deaths, sum.moves, sum.ended, sum.events, sum.messages, seconds, static_cast<double>(runs) / seconds);
+  os::print_output("{} of {} seeds failed: {} deaths of ranks, {} nodes lost, {} jobs ended by a rule, "
+                   "{} events, {} messages; {:.1f} s, {:.0f} seeds a second\n",
+                   sum.failed, runs, sum.deaths, sum.moves, sum.ended, sum.events, sum.messages, seconds, static_cast<double>(runs) / seconds);
   if (options.optimistic()) {
-    fmt::print("{} orphans rolled back, {} of their messages taken out of queues, {} frames waited for the board\n", sum.rollbacks,
-               sum.orphaned_messages, sum.waits_for_terms);
+    os::print_output("{} orphans rolled back, {} of their messages taken out of queues, {} frames waited for the board\n", sum.rollbacks,
+                     sum.orphaned_messages, sum.waits_for_terms);
   }
-  if (sum.diverged > 0) fmt::print("{} replays sent something else, {} were reported\n", sum.diverged, sum.reported);
+  if (sum.diverged > 0) os::print_output("{} replays sent something else, {} were reported\n", sum.diverged, sum.reported);
   return sum.failed > 0 ? 1 : 0;
 }
 

@@ -4,24 +4,22 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "os/print.hpp"
 #include "sim/command/job.hpp"
 #include "sim/command/time.hpp"
 #include "sim/scenario.hpp"
 
 namespace {
 
+using hf::os::print_error, hf::os::print_output;
 using hf::sim::Cost;
 
 void say(const char* phase, const Cost& cost) {
-  fmt::print("  {:5}  {:.3f} s, {} rounds, frames an agent {:.1f} (at most {}), heartbeats an agent {:.1f}, {} KiB in all\n", phase,
-             cost.seconds, cost.rounds, cost.frames_mean, cost.frames_max, cost.heartbeats_mean, cost.bytes >> 10);
+  print_output("  {:5}  {:.3f} s, {} rounds, frames an agent {:.1f} (at most {}), heartbeats an agent {:.1f}, {} KiB in all\n", phase,
+               cost.seconds, cost.rounds, cost.frames_mean, cost.frames_max, cost.heartbeats_mean, cost.bytes >> 10);
 }
 
-}  // namespace
-
-int main(int count, char** values) {
-  if (count > 1 && std::string_view(values[1]) == "job") return hf::sim::job::job_command(count - 1, values + 1);
-  if (count > 1 && std::string_view(values[1]) == "time") return hf::sim::job::time_command(count - 1, values + 1);
+int agents_command(int count, char** values) {
   hf::sim::Scenario scenario;
   std::uint64_t first_seed = 1, seeds = 1;
   std::string kill = "5%";
@@ -51,16 +49,16 @@ int main(int count, char** values) {
     scenario.kill = std::stod(kill, &end) / (percent ? 100 : 1);
     if (end + (percent ? 1 : 0) != kill.size() || !(scenario.kill >= 0 && scenario.kill <= 0.9)) throw std::invalid_argument(kill);
   } catch (const std::exception&) {
-    fmt::print(stderr, "holdfast-sim: --kill {}: give a fraction up to 90% (--kill 5%)\n", kill);
+    print_error("holdfast-sim: --kill {}: give a fraction up to 90% (--kill 5%)\n", kill);
     return 2;
   }
   int wanted = static_cast<int>(scenario.kill * scenario.cores.agents) + scenario.stop + scenario.hiccup + scenario.lose_connections;
   if (wanted * 2 > scenario.cores.agents + 2) {
-    fmt::print(stderr, "holdfast-sim: {} faults are too many for {} agents: at most half of them may suffer one\n", wanted, scenario.cores.agents);
+    print_error("holdfast-sim: {} faults are too many for {} agents: at most half of them may suffer one\n", wanted, scenario.cores.agents);
     return 2;
   }
   if (scenario.partitions > 0 && scenario.cores.agents <= scenario.cores.tree.fan_out) {
-    fmt::print(stderr, "holdfast-sim: --partition needs an agent with others below it: more agents, or a lower --fan-out\n");
+    print_error("holdfast-sim: --partition needs an agent with others below it: more agents, or a lower --fan-out\n");
     return 2;
   }
   scenario.network.latency_ns = static_cast<std::int64_t>(latency_ms * 0.5e6);
@@ -69,11 +67,11 @@ int main(int count, char** values) {
   for (std::uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
     scenario.seed = seed;
     auto outcome = hf::sim::run(scenario);
-    fmt::print("seed {}: {} agents, {} dead, {} decisions, a death found in at most {:.3f} s: {}\n", seed, scenario.cores.agents, outcome.dead,
-               outcome.version, outcome.found_max_seconds, outcome.violations.empty() ? "good" : "FAILED");
+    print_output("seed {}: {} agents, {} dead, {} decisions, a death found in at most {:.3f} s: {}\n", seed, scenario.cores.agents, outcome.dead,
+                 outcome.version, outcome.found_max_seconds, outcome.violations.empty() ? "good" : "FAILED");
     say("start", outcome.start);
     say("heal", outcome.heal);
-    for (const std::string& violation : outcome.violations) fmt::print("  {}\n", violation);
+    for (const std::string& violation : outcome.violations) print_output("  {}\n", violation);
     if (outcome.violations.empty()) continue;
     ++failed;
     std::string again = fmt::format("{}", values[0]);
@@ -83,8 +81,18 @@ int main(int count, char** values) {
       if (!value && !word.starts_with("--seeds=") && !word.starts_with("--first-seed=")) again += fmt::format(" {}", word);
       if (value) ++i;
     }
-    fmt::print("  again: {} --seeds 1 --first-seed {}\n", again, seed);
+    print_output("  again: {} --seeds 1 --first-seed {}\n", again, seed);
   }
-  if (failed > 0) fmt::print("{} of {} seeds failed\n", failed, seeds);
+  if (failed > 0) print_output("{} of {} seeds failed\n", failed, seeds);
   return failed > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+  const std::string_view command = count > 1 ? values[1] : "";
+  const int code = command == "job"    ? hf::sim::job::job_command(count - 1, values + 1)
+                   : command == "time" ? hf::sim::job::time_command(count - 1, values + 1)
+                                       : agents_command(count, values);
+  return hf::os::finish_output("holdfast-sim", code);
 }

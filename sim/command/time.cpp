@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "os/print.hpp"
 #include "sim/job/kernels.hpp"
 
 namespace hf::sim::job {
@@ -31,22 +32,22 @@ JobOptions options_of(const JobOptions& common, const Wanted& wanted, int ranks,
 }
 
 void print_head(bool csv) {
-  if (csv) fmt::print("kernel,ranks,protocol,seconds,ratio,determinants,messages,dependency_frames,dependency_bytes\n");
-  else fmt::print("{:6} {:>6}  {:10} {:>10} {:>7} {:>13} {:>10} {:>22}\n", "kernel", "ranks", "protocol", "s", "ratio", "determinants", "messages",
-                  "dependencies, B/message");
+  if (csv) os::print_output("kernel,ranks,protocol,seconds,ratio,determinants,messages,dependency_frames,dependency_bytes\n");
+  else os::print_output("{:6} {:>6}  {:10} {:>10} {:>7} {:>13} {:>10} {:>22}\n", "kernel", "ranks", "protocol", "s", "ratio", "determinants",
+                        "messages", "dependencies, B/message");
 }
 
 void print_row(const Wanted& wanted, int ranks, const std::string& protocol, const JobOutcome& out, double first_s) {
   const double s = static_cast<double>(out.finished_ns) * 1e-9, ratio = first_s > 0 ? s / first_s : 1;
   if (wanted.csv) {
-    fmt::print("{},{},{},{:.6f},{:.4f},{},{},{},{}\n", wanted.kernel, ranks, protocol, s, ratio, out.determinants, out.messages,
-               out.dependency_frames, out.dependency_bytes);
+    os::print_output("{},{},{},{:.6f},{:.4f},{},{},{},{}\n", wanted.kernel, ranks, protocol, s, ratio, out.determinants, out.messages,
+                     out.dependency_frames, out.dependency_bytes);
   } else {
     const double bytes = out.messages > 0 ? static_cast<double>(out.dependency_bytes) / static_cast<double>(out.messages) : 0;
-    fmt::print("{:6} {:6}  {:10} {:10.4f} {:7.3f} {:13} {:10} {:22.2f}\n", wanted.kernel, ranks, protocol, s, ratio, out.determinants, out.messages,
-               bytes);
+    os::print_output("{:6} {:6}  {:10} {:10.4f} {:7.3f} {:13} {:10} {:22.2f}\n", wanted.kernel, ranks, protocol, s, ratio, out.determinants,
+                     out.messages, bytes);
   }
-  std::fflush(stdout);
+  os::pass_output();
 }
 
 // Like every other run it is checked: a protocol that is wrong is not worth timing.
@@ -58,8 +59,8 @@ bool time_kernel(const JobOptions& common, const Wanted& wanted) {
     for (const std::string& protocol : wanted.protocols) {
       const JobOutcome out = run_job(options_of(common, wanted, ranks, protocol), {});
       const bool same = results.empty() || results == out.results;
-      for (const std::string& violation : out.violations) fmt::print(stderr, "holdfast-sim: {} with {} ranks: {}\n", protocol, ranks, violation);
-      if (!same) fmt::print(stderr, "holdfast-sim: {} with {} ranks: another result than under {}\n", protocol, ranks, wanted.protocols[0]);
+      for (const std::string& violation : out.violations) os::print_error("holdfast-sim: {} with {} ranks: {}\n", protocol, ranks, violation);
+      if (!same) os::print_error("holdfast-sim: {} with {} ranks: another result than under {}\n", protocol, ranks, wanted.protocols[0]);
       if (!out.violations.empty() || !same) return false;
       results = out.results;
       print_row(wanted, ranks, protocol, out, first_s);
@@ -104,8 +105,8 @@ int time_command(int count, char** values) {
   timing.kernel = *kernel_named(wanted.kernel);
   for (int ranks : wanted.ranks) {
     if (takes(timing.kernel, ranks)) continue;
-    fmt::print(stderr, "holdfast-sim: --ranks {}: {} takes a {}\n", ranks, wanted.kernel,
-               wanted.kernel == "bt" || wanted.kernel == "sp" ? "square number of them" : "power of two");
+    os::print_error("holdfast-sim: --ranks {}: {} takes a {}\n", ranks, wanted.kernel,
+                    wanted.kernel == "bt" || wanted.kernel == "sp" ? "square number of them" : "power of two");
     return 2;
   }
   auto ns = [](double us) { return static_cast<std::int64_t>(us * 1000); };

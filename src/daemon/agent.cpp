@@ -14,6 +14,7 @@
 #include "daemon/job_clients.hpp"
 #include "daemon/message_ways.hpp"
 #include "os/clock.hpp"
+#include "os/print.hpp"
 #include "os/process.hpp"
 
 namespace hf::daemon {
@@ -50,7 +51,7 @@ int Agent::run(bool head_has_stdin) {
   // Ctrl-C is the head's business; an agent ends when the head says so or is gone. Slurm sends the user's signals to its tasks, the agents.
   Result<os::UniqueFd> signals = os::catch_signals({SIGCHLD, SIGINT, SIGHUP, SIGUSR1, SIGUSR2});
   if (!signals) {
-    fmt::print(stderr, "holdfast: agent: {}\n", signals.error().text);
+    os::print_error("holdfast: agent: {}\n", signals.error().text);
     return 1;
   }
   signals_ = std::move(*signals);
@@ -62,7 +63,7 @@ int Agent::run(bool head_has_stdin) {
     on_children();
   });
   if (Result<> connected = head_.connect(); !connected) {
-    fmt::print(stderr, "holdfast: agent: {}\n", connected.error().text);
+    os::print_error("holdfast: agent: {}\n", connected.error().text);
     return exit_head_not_reached;
   }
   if (head_has_stdin) watch_head();
@@ -164,7 +165,7 @@ void Agent::on_job(Bytes payload) {
     return send_head(ControlKind::ready, ready, bytes_of(opened.error().text));
   }
   if (Result<> prepared = prepare(); !prepared) {
-    fmt::print(stderr, "holdfast: agent of node {}: {}\n", ticket_.node, prepared.error().text);
+    os::print_error("holdfast: agent of node {}: {}\n", ticket_.node, prepared.error().text);
     return on_head_gone();
   }
   Ready ready;
@@ -415,16 +416,16 @@ int agent_main(const std::vector<std::string>& arguments) {
   auto bytes = std::as_writable_bytes(std::span(&ticket, 1));
   constexpr std::size_t head_bytes = offsetof(AgentTicket, node);
   if (::isatty(0) || !read_exactly(bytes.first(head_bytes)) || ticket.magic != AgentTicket().magic) {
-    fmt::print(stderr, "holdfast: the agent is started by 'holdfast run', not by hand\n");
+    os::print_error("holdfast: the agent is started by 'holdfast run', not by hand\n");
     return 2;
   }
   // Another build's ticket may be shorter, and stdin does not end with it.
   if (ticket.build != own_build() || !read_exactly(bytes.subspan(head_bytes))) {
-    fmt::print(stderr, "holdfast: agent: this holdfast {} is of another build than the one that starts it\n", HOLDFAST_VERSION);
+    os::print_error("holdfast: agent: this holdfast {} is of another build than the one that starts it\n", HOLDFAST_VERSION);
     return exit_other_build;
   }
   if (!plausible(ticket)) {
-    fmt::print(stderr, "holdfast: agent: what it was given to start with is damaged\n");
+    os::print_error("holdfast: agent: what it was given to start with is damaged\n");
     return 2;
   }
   if (::sodium_init() < 0) return 1;

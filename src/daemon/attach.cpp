@@ -13,6 +13,7 @@
 #include "daemon/input_reader.hpp"
 #include "daemon/job_names.hpp"
 #include "daemon/output_show.hpp"
+#include "os/print.hpp"
 #include "os/process.hpp"
 
 namespace hf::daemon {
@@ -54,7 +55,7 @@ class Follower {
   }
 
  private:
-  void say(const std::string& text) { fmt::print(stderr, "holdfast: {}\n", text); }
+  void say(const std::string& text) { os::print_error("holdfast: {}\n", text); }
   void stop(int code) {
     if (!code_) code_ = code;
     loop_.stop();

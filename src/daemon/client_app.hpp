@@ -1,12 +1,12 @@
 // The command line of a client.
 #pragma once
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "os/print.hpp"
 
 namespace hf::daemon {
 
@@ -17,16 +17,16 @@ inline std::optional<int> parse_client(CLI::App& app, std::vector<std::string> a
     app.parse(arguments);
     return std::nullopt;
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
+    os::write_output(app.help());
     return 0;
   } catch (const CLI::Error& error) {
-    fmt::print(stderr, "{}: {} ({} --help)\n", app.get_name(), error.what(), app.get_name());
+    os::print_error("{}: {} ({} --help)\n", app.get_name(), error.what(), app.get_name());
     return 2;
   }
 }
 
 inline int complain(const CLI::App& app, const std::string& text) {
-  fmt::print(stderr, "{}: {}\n", app.get_name(), text);
+  os::print_error("{}: {}\n", app.get_name(), text);
   return 1;
 }
 

@@ -15,6 +15,7 @@
 #include "daemon/head.hpp"
 #include "daemon/head_keeper.hpp"
 #include "os/pipe.hpp"
+#include "os/print.hpp"
 #include "os/process.hpp"
 #include "os/tcp.hpp"
 
@@ -22,7 +23,7 @@ namespace hf::daemon {
 namespace {
 
 int complain(const Error& error) {
-  fmt::print(stderr, "holdfast: {}\n", error.text);
+  os::print_error("holdfast: {}\n", error.text);
   return 1;
 }
 
@@ -45,7 +46,7 @@ void print_kept(const KeptJob& job) {
   KeptReader reader(job.directory(), 0);
   for (bool more = true; more;) {
     Result<bool> read = reader.read_some([](KeptStream stream, std::string_view bytes) {
-      std::fwrite(bytes.data(), 1, bytes.size(), stream == KeptStream::out ? stdout : stderr);
+      stream == KeptStream::out ? os::write_output(bytes) : os::write_error(bytes);
     });
     more = read && *read;
   }
@@ -64,12 +65,18 @@ bool wait_for_start(int started, pid_t head) {
   }
 }
 
+// The id first: without it the job is hard to find again. Whoever reads neither has it run all the same.
+int say_id(const std::string& id) {
+  ::signal(SIGPIPE, SIG_IGN);
+  os::print_output("{}\n", id);
+  const Result<> said = os::flush_output();
+  os::print_error("holdfast: {1}job {0} runs in the background (holdfast attach {0}, holdfast logs {0}, holdfast kill {0})\n", id,
+                  said ? "" : said.error().text + "; ");
+  return said ? 0 : 1;
+}
+
 int wait_for_job(const std::string& id, const KeptJob& job, os::UniqueFd started, pid_t head) {
-  if (wait_for_start(started.get(), head)) {
-    fmt::print("{}\n", id);
-    fmt::print(stderr, "holdfast: job {0} runs in the background (holdfast attach {0}, holdfast logs {0}, holdfast kill {0})\n", id);
-    return 0;
-  }
+  if (wait_for_start(started.get(), head)) return say_id(id);
   int status = 0;
   while (::waitpid(head, &status, 0) < 0 && errno == EINTR) continue;
   print_kept(job);

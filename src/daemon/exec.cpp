@@ -16,6 +16,7 @@
 #include "daemon/head.hpp"
 #include "daemon/launcher/pmi.hpp"
 #include "daemon/launcher/process_launcher.hpp"
+#include "os/print.hpp"
 #include "os/process.hpp"
 
 namespace hf::daemon {
@@ -156,7 +157,7 @@ class PmiLauncher final : public Launcher {
 };
 
 int complain(const Error& error, int code = 1) {
-  fmt::print(stderr, "holdfast exec: {}\n", error.text);
+  os::print_error("holdfast exec: {}\n", error.text);
   return code;
 }
 
@@ -169,7 +170,7 @@ int let_go(Pmi& pmi, int code) {
 
 // A job that cannot be.
 int refuse(Pmi& pmi, const std::string& text, int code) {
-  fmt::print(stderr, "holdfast: {}\n", text);
+  os::print_error("holdfast: {}\n", text);
   return let_go(pmi, code);
 }
 

@@ -17,6 +17,7 @@
 #include "daemon/report.hpp"
 #include "daemon/unprotected.hpp"
 #include "os/clock.hpp"
+#include "os/print.hpp"
 #include "os/process.hpp"
 
 namespace hf::daemon {
@@ -144,7 +145,7 @@ int Head::run() {
   os::raise_open_file_limit();
   Result<os::UniqueFd> signals = os::catch_signals(signals_to_catch());
   if (!signals) {
-    fmt::print(stderr, "holdfast: {}\n", signals.error().text);
+    os::print_error("holdfast: {}\n", signals.error().text);
     return 1;
   }
   signals_ = std::move(*signals);
@@ -197,7 +198,8 @@ void Head::on_signals() {
 void Head::stop_here() {
   const std::int64_t lasts_s = options_.tree.membership.silent_parent_ns / os::second_ns;
   const bool ends = job_.agent_count() > 1 && job_.protocol != wire::Protocol::none;  // as tree_settings has it
-  if (::getsid(::getppid()) == ::getsid(0)) fmt::print(stderr, "holdfast: stopped: the ranks go on{}\n", ends ? fmt::format(" for {} s (--cut-off) and end then, unless fg or bg comes before", lasts_s) : "");
+  const std::string until = ends ? fmt::format(" for {} s (--cut-off) and end then, unless fg or bg comes before", lasts_s) : "";
+  if (::getsid(::getppid()) == ::getsid(0)) os::print_error("holdfast: stopped: the ranks go on{}\n", until);
   // By default, and so not where no shell could let us go on (an orphaned process group).
   sigset_t stop;
   ::sigemptyset(&stop);
@@ -591,7 +593,7 @@ void Head::write_file(const std::string& path, const std::string& text, Asked as
   bool good = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   if (file && std::fclose(file) != 0) good = false;
   if (!good) {
-    fmt::print(stderr, "holdfast: cannot write {}: {}\n", path, std::strerror(errno));
+    os::print_error("holdfast: cannot write {}: {}\n", path, std::strerror(errno));
     if (exit_code_ == 0 && asked == Asked::yes) exit_code_ = 1;
   }
 }
@@ -604,17 +606,17 @@ int run_main(const std::vector<std::string>& arguments) {
   std::string directory = std::filesystem::current_path(code).string();
   auto options = parse_run(arguments, environment, directory);
   if (!options) {
-    fmt::print(stderr, "holdfast: {}\n", options.error().text);
+    os::print_error("holdfast: {}\n", options.error().text);
     return options.error().exit_code;
   }
   if (!options->answer.empty()) {
-    fmt::print("{}", options->answer);
+    os::write_output(options->answer);
     return 0;
   }
   if (options->detach) return run_in_background(std::move(*options));
   Result<HeadSeat> seat = make_head_seat(options->launch, options->hosts);
   if (!seat) {
-    fmt::print(stderr, "holdfast: {}\n", seat.error().text);
+    os::print_error("holdfast: {}\n", seat.error().text);
     return 1;
   }
   Head head(std::move(*options), std::move(*seat));

@@ -12,6 +12,7 @@
 #include "daemon/head.hpp"
 #include "daemon/unprotected.hpp"
 #include "os/clock.hpp"
+#include "os/print.hpp"
 #include "os/process.hpp"
 
 namespace hf::daemon {
@@ -471,7 +472,7 @@ Result<> Head::make_event_directory() {
 
 void Head::remove_event_directory() {
   if (!job_.keeps_on_disk() || job_.event_directory.empty()) return;
-  if (Result<> removed = EventDirectory::remove(job_.event_directory); !removed) fmt::print(stderr, "holdfast: {}\n", removed.error().text);
+  if (Result<> removed = EventDirectory::remove(job_.event_directory); !removed) os::print_error("holdfast: {}\n", removed.error().text);
 }
 
 void Head::on_adopt_failed(int agent, Bytes text) {

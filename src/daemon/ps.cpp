@@ -11,6 +11,7 @@
 #include "daemon/clients/job_socket.hpp"
 #include "daemon/job_names.hpp"
 #include "os/clock.hpp"
+#include "os/print.hpp"
 
 namespace hf::daemon {
 namespace {
@@ -96,8 +97,8 @@ void print_table(const std::vector<Json>& jobs, bool exits) {
     for (std::size_t i = 0; i + 1 < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
   for (const Row& row : rows) {
-    for (std::size_t i = 0; i + 1 < row.size(); ++i) fmt::print("{:<{}}  ", row[i], widths[i]);
-    fmt::print("{}\n", row.back());
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) os::print_output("{:<{}}  ", row[i], widths[i]);
+    os::print_output("{}\n", row.back());
   }
 }
 
@@ -130,12 +131,12 @@ int ps_main(const std::vector<std::string>& arguments) {
   if (clear) {
     auto cleared = clear_ended(0);
     if (!cleared) return complain(app, cleared.error().text);
-    fmt::print("{} ended job{} cleared\n", *cleared, *cleared == 1 ? "" : "s");
+    os::print_output("{} ended job{} cleared\n", *cleared, *cleared == 1 ? "" : "s");
     return 0;
   }
   auto jobs = all_jobs(all);
   if (!jobs) return complain(app, jobs.error().text);
-  if (json) fmt::print("{}\n", Json(*jobs).dump(1, ' ', false, Json::error_handler_t::replace));
+  if (json) os::print_output("{}\n", Json(*jobs).dump(1, ' ', false, Json::error_handler_t::replace));
   else print_table(*jobs, all);
   return 0;
 }

@@ -129,6 +129,19 @@ def reachable_headers(root, path):
                 queue.append((root / resolved, trail + [resolved]))
 
 
+# ---- printing -----------------------------------------------------------------------------------------------------------
+
+THROWS = re.compile(r"\b(?:fmt|std)::(?:print|println|vprint)\b|\bstd::(?:cout|cerr|clog)\b")
+
+
+def throwing_print(root):
+    """What throws where it cannot write, or says nothing of it: a full disk, or a reader that is gone, would abort a command and its job."""
+    return [f"{path.relative_to(root)}:{number}: {used[0]}: print with os/print.hpp"
+            for path in tree.sources(root)
+            for number, line in enumerate(without_comments(path.read_text(errors="replace")).split("\n"), 1)
+            if (used := THROWS.search(line))]
+
+
 # ---- files --------------------------------------------------------------------------------------------------------------
 
 

@@ -35,6 +35,7 @@ class Checks(unittest.TestCase):
     def test_clean_tree_has_no_findings(self):
         self.assertEqual(checks.include_direction(self.root), [])
         self.assertEqual(checks.purity(self.root), [])
+        self.assertEqual(checks.throwing_print(self.root), [])
         self.assertEqual(checks.file_sizes(self.root), [])
         self.assertEqual(checks.headers_alone(self.root), [])
 
@@ -97,6 +98,13 @@ class Checks(unittest.TestCase):
     def test_comments_and_strings_are_not_calls(self):
         self.write("src/core/match/good.cpp", '// rand()\n/* std::mutex\n*/ const char* text = "getenv(x)";\n')
         self.assertEqual(checks.purity(self.root), [])
+
+    def test_print_that_throws(self):
+        self.write("tools/a.cpp", '// fmt::print("x")\nvoid f() { os::print_error("fmt::print {}", 1); }\n')
+        self.assertEqual(checks.throwing_print(self.root), [])
+        for call in ('fmt::print("x");', 'fmt::print(stderr, "x");', 'std::println("x");', 'std::cout << 1;'):
+            self.write("tools/a.cpp", f"void f() {{\n  {call}\n}}\n")
+            self.expect(checks.throwing_print(self.root), "tools/a.cpp:2", "os/print.hpp")
 
     def test_long_file(self):
         self.write("src/base/long.cpp", "\n" * 801)

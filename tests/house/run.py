@@ -8,6 +8,7 @@ import checks
 CHECKS = {
     "include_direction": lambda root, build: checks.include_direction(root),
     "purity": lambda root, build: checks.purity(root),
+    "throwing_print": lambda root, build: checks.throwing_print(root),
     "file_sizes": lambda root, build: checks.file_sizes(root),
     "tests_built": checks.tests_built,
     "headers_alone": checks.headers_alone,

@@ -114,6 +114,18 @@ class Background(Detached):
         self.assertEqual((report["exit_code"], report["rank_count"]), (7, 2))
         self.expect_nothing_of_it()
 
+    def test_the_id_comes_first(self):
+        """Whoever cannot be told something else has it."""
+        for taken in self.unwritable():
+            command = [harness.HOLDFAST, "run", "--detach", "-n", "1", "sleep", "1"]
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=taken, env=self.env, timeout=30)
+            self.assertEqual(done.returncode, 0)
+            self.assertRegex(done.stdout.decode(), r"^[a-z]{6}\n$")
+            done = subprocess.run(command, stdout=taken, stderr=subprocess.PIPE, env=self.env, timeout=30)
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr.decode(), r"^holdfast: cannot write: [A-Z].*; job [a-z]{6} runs in the background .*\n$")
+        self.assertEqual(len(self.jobs("-a")), 4)
+
     def test_a_job_that_ends_at_once(self):
         job = self.detach("-n", 2, "echo", "x")
         self.wait_for_end(job)

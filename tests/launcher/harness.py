@@ -82,6 +82,15 @@ class Case(unittest.TestCase):
                 self.fail(f"not within {seconds} s: {what}")
             time.sleep(0.01)
 
+    def unwritable(self):
+        """Files that take nothing: on a disk that is full, and a pipe that nobody reads."""
+        with open("/dev/full", "wb") as full:
+            yield full
+        read, write = os.pipe()
+        os.close(read)
+        with open(write, "wb") as pipe:
+            yield pipe
+
     def expect_nothing_left(self, marker):
         self.wait_until(lambda: not processes_of(marker), f"processes {processes_of(marker)} to end")
 

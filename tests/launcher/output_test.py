@@ -4,6 +4,7 @@ import hashlib
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -143,6 +144,32 @@ for at in range(0, len(text), 700):
             self.assertEqual(done.stderr.decode(), "holdfast: standard output cannot be written: No space left on device; the job ends\n")
             done = subprocess.run(self.command("-n", 2, "sh", "-c", "echo x >&2; echo y"), stdout=subprocess.PIPE, stderr=full, timeout=30)
             self.assertEqual((done.returncode, done.stdout), (0, b"y\ny\n"))
+
+    def test_answers_that_cannot_be_written(self):
+        """Said, on a full disk; a reader that goes away ends a command as any other."""
+        for words in (["--help"], ["--version"], ["run", "--help"], ["ps"]):
+            codes = []
+            for taken in self.unwritable():
+                done = subprocess.run([harness.HOLDFAST, *words], stdout=taken, stderr=subprocess.PIPE, timeout=30)
+                codes.append(done.returncode)
+                self.assertEqual(done.stderr, b"" if done.returncode < 0 else b"holdfast: cannot write: No space left on device\n")
+            self.assertEqual(codes, [1, -signal.SIGPIPE], words)
+
+    def test_errors_that_cannot_be_written(self):
+        for words in (["nonsense"], ["run", "--nonsense"], ["ps", "--nonsense"], ["agent"]):
+            codes = [subprocess.run([harness.HOLDFAST, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=taken,
+                                    timeout=30).returncode for taken in self.unwritable()]
+            self.assertEqual(codes, [2, -signal.SIGPIPE], words)
+
+    def test_stopped_when_nobody_reads_its_errors(self):
+        for taken in self.unwritable():
+            job = subprocess.Popen(self.command("-n", 2, "sh", "-c", "sleep 1; echo done"), stdout=subprocess.PIPE, stderr=taken)
+            time.sleep(0.5)
+            job.send_signal(signal.SIGTSTP)
+            time.sleep(0.2)
+            job.send_signal(signal.SIGCONT)
+            out, _ = job.communicate(timeout=30)
+            self.assertEqual((job.returncode, out), (0, b"done\ndone\n"))
 
     def test_error_after_output(self):
         self.expect(4, "-n", 1, "sh", "-c", "printf tail; exit 4", out="tail")

@@ -7,6 +7,7 @@
 
 #include "daemon/client_app.hpp"
 #include "daemon/watch/saved_report.hpp"
+#include "os/print.hpp"
 
 namespace hf::daemon {
 namespace {
@@ -39,9 +40,8 @@ int report_main(const std::vector<std::string>& arguments) {
   if (!text) return complain(app, fmt::format("cannot read {}: {}", path, text.error().text)), 2;
   Result<SavedReport> report = read_report(*text);
   if (!report) return complain(app, fmt::format("{} is no report of 'holdfast run --report': {}", path, report.error().text)), 2;
-  const std::string out = format_report(*report, all);
-  if (std::fwrite(out.data(), 1, out.size(), stdout) == out.size() && std::fflush(stdout) == 0) return 0;
-  return complain(app, fmt::format("cannot write: {}", std::strerror(errno)));
+  os::write_output(format_report(*report, all));
+  return 0;
 }
 
 }  // namespace hf::daemon

@@ -5,16 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "daemon/client_app.hpp"
+#include "daemon/clients/job_socket.hpp"
 #include "daemon/job_names.hpp"
 #include "daemon/watch/screen.hpp"
 #include "daemon/watch/top_view.hpp"
 #include "daemon/watch/watch_answer.hpp"
 #include "os/clock.hpp"
+#include "os/print.hpp"
 
 namespace hf::daemon {
 namespace {
@@ -38,10 +38,10 @@ int print_once(const CLI::App& app, JobClient& client, WatchRequest request) {
     view = ask(client, request);
   }
   if (!view) return complain(app, view.error().text);
-  for (const std::string& line : top_head(*view)) fmt::print("{}\n", line);
-  fmt::print("\n{}\n", top_columns());
-  for (const TopRow& row : view->rows) fmt::print("{}\n", top_line(row));
-  return std::fflush(stdout) == 0 ? 0 : complain(app, fmt::format("cannot write: {}", std::strerror(errno)));
+  for (const std::string& line : top_head(*view)) os::print_output("{}\n", line);
+  os::print_output("\n{}\n", top_columns());
+  for (const TopRow& row : view->rows) os::print_output("{}\n", top_line(row));
+  return 0;
 }
 
 // The table as it is scrolled; only the rows that are seen are asked for.
