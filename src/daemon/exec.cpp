@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <sstream>
 
@@ -16,6 +15,7 @@
 #include "daemon/head.hpp"
 #include "daemon/launcher/pmi.hpp"
 #include "daemon/launcher/process_launcher.hpp"
+#include "daemon/paths.hpp"
 #include "os/print.hpp"
 #include "os/process.hpp"
 
@@ -53,7 +53,7 @@ bool unhex(const std::string& text, Array& bytes) {
 
 std::string digest(const Words& words) {
   std::array<std::uint8_t, 16> out{};
-  std::string all = std::filesystem::current_path().string();
+  std::string all = own_directory();
   for (const std::string& word : words) all += '\0' + word;
   crypto_generichash(out.data(), out.size(), reinterpret_cast<const std::uint8_t*>(all.data()), all.size(), nullptr, 0);
   return hex(out);
@@ -178,9 +178,10 @@ int be_head(Pmi& pmi, const Words& arguments) {
   auto tasks = all_tasks(pmi);
   auto nodes = tasks ? nodes_of(*tasks) : std::unexpected(tasks.error());
   if (!nodes) return refuse(pmi, nodes.error().text, 1);
-  auto options = parse_run(arguments, own_environment(), std::filesystem::current_path().string(), nodes->placement);
+  auto options = parse_run(arguments, own_environment(), own_directory(), nodes->placement);
   if (!options) return refuse(pmi, options.error().text, options.error().exit_code);
   if (!options->answer.empty()) return refuse(pmi, options->answer, 0);
+  if (Result<> tried = try_files(*options); !tried) return refuse(pmi, tried.error().text, 2);
   options->launch.kind = LaunchOptions::Kind::given;
   options->launch.one_machine = nodes->leaders.size() == 1;
   bool told = false;

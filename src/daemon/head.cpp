@@ -9,13 +9,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
+#include <utility>
 
 #include "daemon/detach.hpp"
+#include "daemon/launcher/process_launcher.hpp"
+#include "daemon/paths.hpp"
 #include "daemon/report.hpp"
 #include "daemon/unprotected.hpp"
+#include "daemon/written_file.hpp"
 #include "os/clock.hpp"
 #include "os/print.hpp"
 #include "os/process.hpp"
@@ -580,31 +582,32 @@ int Head::finish() {
     clients_->close();
     return exit_code_.value_or(1);
   }
-  if (!options_.report_path.empty()) write_file(options_.report_path, report_json(timeline_, job_, options_.tree));
-  if (!options_.trace_path.empty()) write_file(options_.trace_path, trace_json(timeline_, job_));
+  if (!options_.report_path.empty()) write(options_.report_path, report_json(timeline_, job_, options_.tree));
+  if (!options_.trace_path.empty()) write(options_.trace_path, trace_json(timeline_, job_));
   keep_end();
   if (facts_) facts_->written = true;
   clients_->close();
   return exit_code_.value_or(1);
 }
 
-void Head::write_file(const std::string& path, const std::string& text, Asked asked) {
-  FILE* file = std::fopen(path.c_str(), "we");
-  bool good = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file && std::fclose(file) != 0) good = false;
-  if (!good) {
-    os::print_error("holdfast: cannot write {}: {}\n", path, std::strerror(errno));
-    if (exit_code_ == 0 && asked == Asked::yes) exit_code_ = 1;
+void Head::write(const std::string& path, const std::string& text, Asked asked) {
+  const Result<> written = write_file(path, text);
+  if (written) return;
+  os::print_error("holdfast: {}\n", written.error().text);
+  if (exit_code_ == 0 && asked == Asked::yes) exit_code_ = 1;
+}
+
+Result<> try_files(const RunOptions& options) {
+  for (const auto& [option, path] : {std::pair{"--report", options.report_path}, std::pair{"--trace", options.trace_path}}) {
+    if (path.empty()) continue;
+    if (Result<> tried = try_file(path); !tried) return fail(fmt::format("{}: {}; give a file that can be written", option, tried.error().text));
   }
+  return {};
 }
 
 int run_main(const std::vector<std::string>& arguments) {
   if (::sodium_init() < 0) return 1;
-  std::vector<std::string> environment;
-  for (char** entry = environ; *entry; ++entry) environment.emplace_back(*entry);
-  std::error_code code;
-  std::string directory = std::filesystem::current_path(code).string();
-  auto options = parse_run(arguments, environment, directory);
+  auto options = parse_run(arguments, own_environment(), own_directory());
   if (!options) {
     os::print_error("holdfast: {}\n", options.error().text);
     return options.error().exit_code;
@@ -612,6 +615,10 @@ int run_main(const std::vector<std::string>& arguments) {
   if (!options->answer.empty()) {
     os::write_output(options->answer);
     return 0;
+  }
+  if (Result<> tried = try_files(*options); !tried) {
+    os::print_error("holdfast: {}\n", tried.error().text);
+    return 2;
   }
   if (options->detach) return run_in_background(std::move(*options));
   Result<HeadSeat> seat = make_head_seat(options->launch, options->hosts);

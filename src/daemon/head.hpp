@@ -160,7 +160,7 @@ class Head {
   void finish_if_over();
   int finish();
   enum class Asked { no, yes };  // by the user, whose job has failed without it
-  void write_file(const std::string& path, const std::string& text, Asked asked = Asked::yes);
+  void write(const std::string& path, const std::string& text, Asked asked = Asked::yes);
 
   static constexpr std::uint32_t grace_ms = 2000;  // between SIGTERM and SIGKILL
 
@@ -207,6 +207,9 @@ class Head {
   std::optional<int> exit_code_;
   os::EventLoop::TimerId deadline_ = 0;
 };
+
+// Before a job, which may take hours: whether the files can be written that the user wants of it.
+Result<> try_files(const RunOptions& options);
 
 // `holdfast run`, `mpirun`, `mpiexec`: `arguments` without the command's name.
 int run_main(const std::vector<std::string>& arguments);

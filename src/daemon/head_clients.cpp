@@ -85,7 +85,7 @@ Json Head::record() const {
 void Head::keep_end() {
   if (!background_) return;
   background_->take_stray_output();
-  write_file(background_->job().path() + "/report.json", report_json(timeline_, job_, options_.tree), Asked::no);
+  write(background_->job().path() + "/report.json", report_json(timeline_, job_, options_.tree), Asked::no);
   Json out = record();
   out["state"] = "ended";
   out["exit_code"] = exit_code_.value_or(1);

@@ -12,6 +12,7 @@
 #include "core/collectives/choice.hpp"
 #include "daemon/clients/kept_output.hpp"
 #include "daemon/collective_rules.hpp"
+#include "daemon/paths.hpp"
 #include "daemon/placement_options.hpp"
 #include "daemon/recorder_preload.hpp"
 #include "daemon/tree_options.hpp"
@@ -252,9 +253,9 @@ std::expected<Program, UsageError> make_program(const Section& section, const Wh
   if (out.count > job_ranks_max) return usage(fmt::format("-n {}: more than {} ranks are not supported", out.count, job_ranks_max));
   out.arguments = words;
   out.environment = make_environment(environment, section, whole);
-  out.working_directory = section.directory.empty()     ? directory
-                          : section.directory[0] == '/' ? section.directory
-                                                        : directory + "/" + section.directory;
+  Result<std::string> given = absolute("--wdir", section.directory, directory);
+  if (!given) return usage(given.error().text);
+  out.working_directory = given->empty() ? directory : *given;
   std::string path = lookup(out.environment, "PATH");
   auto found = os::find_program(words[0], out.working_directory, path.empty() ? nullptr : path.c_str());
   if (!found) return usage(found.error().text, found.error().code == ENOENT ? 127 : 126);
@@ -433,11 +434,22 @@ std::expected<void, UsageError> fill_job(const Whole& whole, const Words& enviro
 }
 
 // Of this job alone. `directory`: where the command was given.
-void choose_event_directory(const Whole& whole, const std::string& directory, Job& job) {
-  if (!job.keeps_on_disk()) return;
+Result<> choose_event_directory(const Whole& whole, const std::string& directory, Job& job) {
+  if (!job.keeps_on_disk()) return {};
   randombytes_buf(&job.event_key, sizeof job.event_key);
-  const std::string& base = whole.event_directory.empty() ? job.log_directory : whole.event_directory;
-  job.event_directory = fmt::format("{}/holdfast-events-{:016x}", base[0] == '/' ? base : directory + "/" + base, job.event_key);
+  const bool given = !whole.event_directory.empty();
+  Result<std::string> base = absolute(given ? "--event-dir" : "--log-dir", given ? whole.event_directory : job.log_directory, directory);
+  if (!base) return std::unexpected(base.error());
+  job.event_directory = fmt::format("{}/holdfast-events-{:016x}", *base, job.event_key);
+  return {};
+}
+
+Result<> choose_files(const Whole& whole, const std::string& directory, RunOptions& out) {
+  Result<std::string> report = absolute("--report", whole.report, directory), trace = absolute("--trace", whole.trace, directory);
+  if (!report || !trace) return std::unexpected((report ? trace : report).error());
+  out.report_path = *report;
+  out.trace_path = *trace;
+  return {};
 }
 
 }  // namespace
@@ -505,7 +517,8 @@ std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words&
                             : apply(whole.placement, environment, directory, without, out, whole.ignored_flags);
   if (!applied) return usage(applied.error().text);
   if (auto filled = fill_job(whole, environment, out.job); !filled) return std::unexpected(filled.error());
-  choose_event_directory(whole, directory, out.job);
+  if (Result<> chosen = choose_event_directory(whole, directory, out.job); !chosen) return usage(chosen.error().text);
+  if (Result<> chosen = choose_files(whole, directory, out); !chosen) return usage(chosen.error().text);
   if (auto filled = fill_background(whole, placed.has_value(), out); !filled) return std::unexpected(filled.error());
   auto tree = tree_settings(whole.tree, out.job.agent_count(), out.job.agent_count() > 1 && out.job.protocol != wire::Protocol::none);
   if (!tree) return usage(tree.error().text);
@@ -513,11 +526,6 @@ std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words&
   out.on_node_loss = whole.on_node_loss == "end" ? OnNodeLoss::end : whole.on_node_loss == "spare" ? OnNodeLoss::spare : OnNodeLoss::spread;
   out.label = whole.label;
   out.verbose = whole.verbose;
-  auto absolute = [&](const std::string& path) {
-    return path.empty() || path[0] == '/' ? path : directory + "/" + path;
-  };
-  out.report_path = absolute(whole.report);
-  out.trace_path = absolute(whole.trace);
   if (!whole.metrics.empty()) {
     Result<MetricsAddress> address = parse_metrics_address(whole.metrics);
     if (!address) return usage(fmt::format("--metrics: {}", address.error().text));

@@ -37,7 +37,7 @@ struct UsageError {
   std::string text;
 };
 
-// `arguments` without the command's name; `environment` as in environ; `directory`: the current one, absolute. `placed`: the number
+// `arguments` without the command's name; `environment` as in environ; `directory`: the current one, absolute, or empty where it was removed. `placed`: the number
 // and places of the ranks are given.
 std::expected<RunOptions, UsageError> parse_run(const std::vector<std::string>& arguments,
                                                 const std::vector<std::string>& environment,

@@ -10,6 +10,7 @@
 
 #include "daemon/host_list.hpp"
 #include "daemon/launcher/slurm_allocation.hpp"
+#include "daemon/paths.hpp"
 #include "daemon/placement.hpp"
 
 namespace hf::daemon {
@@ -21,7 +22,9 @@ using Kind = LaunchOptions::Kind;
 constexpr int nodes_max = 256, hosts_max = 1024;
 
 Result<std::vector<Host>> read_hostfile(const std::string& name, const std::string& directory) {
-  std::ifstream file(name.starts_with('/') ? name : directory + "/" + name);
+  Result<std::string> path = absolute("--hostfile", name, directory);
+  if (!path) return std::unexpected(path.error());
+  std::ifstream file(*path);
   std::stringstream text;
   if (!file || !(text << file.rdbuf())) return fail(fmt::format("--hostfile {}: cannot be read, or is empty", name));
   return parse_hostfile(text.str(), name);

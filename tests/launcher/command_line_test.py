@@ -152,6 +152,54 @@ class CommandLine(Case):
             self.expect(126, "-n", 2, "./plain", cwd=directory, err="Exec format error")
             self.assertEqual(len(self.err.splitlines()), 1, self.err)
 
+    def expect_refused(self, directory, option, path, why, **more):
+        """With one line, and without running anything."""
+        ran = Path(directory) / "ran"
+        for background in ((), ("--detach",)):
+            with self.subTest(option=option, path=path, background=background):
+                self.expect(2, *background, option, path, "-n", 1, "touch", ran, out="", err=f"^holdfast: {option}.*{why}", **more)
+                self.assertEqual(len(self.err.splitlines()), 1, self.err)
+                self.assertFalse(ran.exists())
+
+    def test_files_that_cannot_be_written(self):
+        with tempfile.TemporaryDirectory() as directory:
+            place = Path(directory)
+            for option in ("--report", "--trace"):
+                self.expect_refused(directory, option, place / "no/such", "no/such: No such file or directory")
+                self.expect_refused(directory, option, place, "Is a directory")
+                if os.geteuid() != 0:
+                    closed = place / f"closed{option}"
+                    closed.write_text("before")
+                    closed.chmod(0o400)
+                    self.expect_refused(directory, option, closed, "Permission denied")
+            kept = place / "kept"
+            kept.write_text("before")
+            self.expect(2, "--report", kept, "--trace", place / "no/such", "-n", 1, "true")
+            self.assertEqual((kept.read_text(), [p.name for p in place.iterdir() if "closed" not in p.name]), ("before", ["kept"]))
+            self.expect(0, "--report", kept, "--trace", "/dev/null", "-n", 1, "true")
+            self.assertIn('"exit_code"', kept.read_text())
+
+    def test_in_a_directory_that_was_removed(self):
+        with tempfile.TemporaryDirectory() as directory:
+            gone = Path(directory) / "gone"
+            gone.mkdir()
+            here = os.open(gone, os.O_RDONLY | os.O_DIRECTORY)
+            gone.rmdir()
+            try:
+                for option, more in (("--report", ()), ("--trace", ()), ("--wdir", ()), ("--hostfile", ()),
+                                     ("--event-dir", ("--nodes", 2, "--log-level", "disk"))):
+                    with self.subTest(option=option):
+                        done = subprocess.run(self.command(*more, option, "here", "-n", 1, "true"), capture_output=True, timeout=30,
+                                              preexec_fn=lambda: os.fchdir(here))
+                        self.assertEqual((done.returncode, done.stdout), (2, b""), done.stderr)
+                        self.assertRegex(done.stderr.decode(), rf"^holdfast: {option} here: the current directory was removed: give a path.*\n$")
+                done = subprocess.run(self.command("-n", 1, "--report", gone.parent / "report", "echo", "x"), capture_output=True, timeout=30,
+                                      preexec_fn=lambda: os.fchdir(here))
+                self.assertEqual((done.returncode, done.stdout), (0, b"x\n"), done.stderr)
+            finally:
+                os.close(here)
+        self.assertFalse(Path("/here").exists())
+
     def test_help_and_version(self):
         self.expect(0, "--version")
         self.assertRegex(self.out, r"^holdfast \d+\.\d+\.\d+\n$")
