@@ -180,7 +180,7 @@ int be_head(Pmi& pmi, const Words& arguments) {
   if (!nodes) return refuse(pmi, nodes.error().text, 1);
   auto options = parse_run(arguments, own_environment(), own_directory(), nodes->placement);
   if (!options) return refuse(pmi, options.error().text, options.error().exit_code);
-  if (!options->answer.empty()) return refuse(pmi, options->answer, 0);
+  if (!options->answer.empty()) return refuse(pmi, "the ranks are srun's tasks: ':' is for holdfast run", 2);  // --help stood behind one
   if (Result<> tried = try_files(*options); !tried) return refuse(pmi, tried.error().text, 2);
   options->launch.kind = LaunchOptions::Kind::given;
   options->launch.one_machine = nodes->leaders.size() == 1;
@@ -243,11 +243,16 @@ int be_task(Pmi& pmi, const Words& arguments, const KeyPair& keys) {
 
 int exec_main(const Words& arguments) {
   if (::sodium_init() < 0) return 1;
+  const char* rank = std::getenv("SLURM_PROCID");
+  const bool first = !rank || std::string_view(rank) == "0";  // says it for all tasks
+  if (const std::string answer = answer_of(arguments); !answer.empty()) {
+    if (first) os::write_output(answer);
+    return 0;
+  }
   os::use_all_cores();  // Slurm binds each task by itself, but a node's ranks are the agent's children
   Result<Pmi> pmi = Pmi::join();
   if (!pmi) {
-    const char* rank = std::getenv("SLURM_PROCID");
-    return rank && std::string_view(rank) != "0" ? 2 : complain(pmi.error(), 2);  // once for all tasks
+    return first ? complain(pmi.error(), 2) : 2;
   }
   KeyPair keys;
   crypto_box_keypair(keys.open.data(), keys.secret.data());

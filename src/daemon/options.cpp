@@ -54,9 +54,9 @@ struct Whole {
 
 // What mpirun's users type with one dash although it is a word.
 constexpr const char* one_dash_words[] = {
-    "np",   "genv",  "env", "ppn",          "wdir",    "wd",     "mca",           "hostfile", "machinefile", "hosts",
-    "host", "label", "l",   "prepend-rank", "bind-to", "map-by", "oversubscribe", "genvall",  "genvlist",    "perhost",
-    "launcher", "launcher-exec", "report-bindings"};
+    "np",    "genv",         "env",     "ppn",    "wdir",          "wd",      "mca",      "hostfile", "machinefile", "hosts",
+    "host",  "label",        "bind-to", "map-by", "oversubscribe", "genvall", "genvlist", "perhost",  "launcher",    "launcher-exec",
+    "help",  "prepend-rank", "version", "verbose", "report-bindings"};
 
 struct Habit {
   const char* name;
@@ -152,11 +152,22 @@ void declare_whole(CLI::App& app, Whole& whole) {
   }
 }
 
+// Instead of what CLI11 says when it cannot convert a value.
+std::string why_no_number(const std::string& text) {
+  int number = 0;
+  if (CLI::detail::lexical_cast(text, number)) return {};
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  return digits ? fmt::format("{} is too large", text) : fmt::format("a whole number is wanted, not '{}'", text);
+}
+
 std::unique_ptr<CLI::App> make_app(Section& section, Whole& whole) {
   auto app = std::make_unique<CLI::App>("Runs an MPI program whose ranks survive being killed.", "holdfast run");
   app->set_help_flag();
   declare_section(*app, section);
   declare_whole(*app, whole);
+  for (CLI::Option* option : app->get_options()) {
+    if (option->get_type_name() == "INT") option->check(why_no_number);
+  }
   return app;
 }
 
@@ -175,7 +186,13 @@ CLI::Option* normalize(CLI::App& app, std::string& word) {
     word = "--" + name;
     return app.get_option_no_throw(word);
   }
-  return app.get_option_no_throw(word.substr(0, 2));  // -n4 too
+  CLI::Option* option = app.get_option_no_throw(word.substr(0, 2));  // -n4 too
+  const bool flags = option && option->get_items_expected_max() == 0;  // -lv too
+  for (std::size_t i = 2; flags && i < word.size(); ++i) {
+    const CLI::Option* next = app.get_option_no_throw(std::string{'-', word[i]});
+    if (!next || next->get_items_expected_max() != 0) return nullptr;
+  }
+  return option;
 }
 
 // Splits the words from `at` into options and, from the first word that is none, program and arguments up to ':'.
@@ -198,6 +215,20 @@ std::expected<void, UsageError> split(CLI::App& app, const Words& words, std::si
   }
   while (at < words.size() && words[at] != ":") program.push_back(words[at++]);
   return {};
+}
+
+// What stands from `at` on, up to ':'. The answer to --help or --version; empty: neither is among its options.
+std::expected<std::string, UsageError> parse_section(const Words& words, std::size_t& at, Section& section, Whole& whole, Words& program) {
+  Words options;
+  auto app = make_app(section, whole);
+  if (auto done = split(*app, words, at, options, program); !done) return std::unexpected(done.error());
+  std::ranges::reverse(options);
+  try {
+    app->parse(options);
+  } catch (const CLI::Error& error) {
+    return usage(error.what());
+  }
+  return whole.help ? app->help() : whole.version ? fmt::format("holdfast {}\n", HOLDFAST_VERSION) : "";
 }
 
 std::string lookup(const Words& environment, std::string_view name) {
@@ -471,6 +502,14 @@ Result<std::uint64_t> parse_size(const std::string& text) {
   return static_cast<std::uint64_t>(std::min(value, most));
 }
 
+std::string answer_of(const Words& words) {
+  Section section;
+  Whole whole;
+  Words program;
+  std::size_t at = 0;
+  return parse_section(words, at, section, whole, program).value_or("");
+}
+
 std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words& environment,
                                                 const std::string& directory, const std::optional<Placement>& placed) {
   RunOptions out;
@@ -479,23 +518,10 @@ std::expected<RunOptions, UsageError> parse_run(const Words& words, const Words&
   std::size_t at = 0;
   do {
     Section section;
-    Words options, program;
-    auto app = make_app(section, whole);
-    if (auto done = split(*app, words, at, options, program); !done) return std::unexpected(done.error());
-    std::reverse(options.begin(), options.end());
-    try {
-      app->parse(options);
-    } catch (const CLI::Error& error) {
-      return usage(error.what());
-    }
-    if (whole.help) {
-      out.answer = app->help();
-      return out;
-    }
-    if (whole.version) {
-      out.answer = fmt::format("holdfast {}\n", HOLDFAST_VERSION);
-      return out;
-    }
+    Words program;
+    auto answer = parse_section(words, at, section, whole, program);
+    if (!answer) return std::unexpected(answer.error());
+    if (out.answer = *answer; !out.answer.empty()) return out;
     sections.emplace_back(std::move(section), std::move(program));
   } while (at++ < words.size());  // over the ':'
   if (placed) {

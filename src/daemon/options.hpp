@@ -43,6 +43,9 @@ std::expected<RunOptions, UsageError> parse_run(const std::vector<std::string>& 
                                                 const std::vector<std::string>& environment,
                                                 const std::string& directory, const std::optional<Placement>& placed = std::nullopt);
 
+// What `holdfast run` answers to --help or --version among its options; empty: neither is.
+std::string answer_of(const std::vector<std::string>& arguments);
+
 // "64M", "1.5G", "4096": bytes.
 Result<std::uint64_t> parse_size(const std::string& text);
 

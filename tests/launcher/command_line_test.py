@@ -97,7 +97,10 @@ class CommandLine(Case):
 
     def test_usage_errors(self):
         for words, text in [((), "which program"), (("-n", 0, "ls"), "at least one rank"), (("-n", -3, "ls"), "at least one rank"),
-                            (("-n", "x", "ls"), "x"), (("--bogus", "ls"), "unknown option --bogus"), (("-Z", "ls"), "unknown option -Z"),
+                            *(((option, "x", "ls"), f"{name}: a whole number is wanted, not 'x'") for option, name in
+                              (("-n", "--np"), ("--nodes", "--nodes"), ("--spares", "--spares"), ("--heartbeat", "--heartbeat"))),
+                            (("-n", "1.5", "ls"), "a whole number is wanted, not '1.5'"), (("-n", 10**12, "ls"), "1000000000000 is too large"),
+                             (("--bogus", "ls"), "unknown option --bogus"), (("-Z", "ls"), "unknown option -Z"),
                             (("-n",), "needs a value"), (("-n", 2), "which program"), (("--protocol", "x", "ls"), "none, pessimist or optimist"),
                             (("--log-level", "node", "ls"), "needs a second node"), (("--log-level", "disk", "ls"), "needs a second node"),
                             (("--log-level", "x", "ls"), "process, node, disk, or several of them"),
@@ -205,6 +208,29 @@ class CommandLine(Case):
         self.assertRegex(self.out, r"^holdfast \d+\.\d+\.\d+\n$")
         self.expect(0, "--help")
         self.assertIn("--inject", self.out)
+        help_text, version = self.out, "holdfast 0"
+        for words, text in ((("run", "-help"), help_text), (("run", "-version"), version), (("exec", "--help"), help_text),
+                            (("exec", "-h", "program"), help_text), (("exec", "-n", 2, "--version"), version), (("help",), "holdfast top [JOB]"),
+                            (("--help",), "holdfast top [JOB]"), (("-h",), "holdfast top [JOB]"), (("-V",), version)):
+            with self.subTest(words=words):
+                done = subprocess.run([harness.HOLDFAST, *map(str, words)], capture_output=True, timeout=30, text=True)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn(text, done.stdout)
+
+    def test_short_names(self):
+        """Each that --help prints."""
+        self.expect(0, "--help")
+        names = set(re.findall(r"(?<![\w-])-\w\b", " ".join(re.findall(r"^  (-\S+)", self.out, re.M)).replace(",", " ")))
+        values = {"-n": [1], "-c": [1], "-N": [1], "-x": ["A=1"], "-H": ["localhost", "--launcher", "local"], "-f": ["hosts", "--launcher", "local"]}
+        self.assertEqual(names, {"-l", "-v", "-V", "-h", *values})
+        with tempfile.TemporaryDirectory() as directory:
+            (Path(directory) / "hosts").write_text("localhost\n")
+            for name in sorted(names):
+                with self.subTest(name=name):
+                    self.expect(0, name, *values.get(name, []), "echo", "x", cwd=directory)
+        self.expect(0, "-lv", "-n1", "echo", "x", out="[0] x\n")
+        for words in (("-lx",), ("-elp",), ("-vhosts", "a")):
+            self.expect(2, *words, "true", err=f"^holdfast: unknown option {words[0]} ")
 
     def test_start_line(self):
         self.expect(0, "-n", 2, "--nodes", 2, "true", err="2 ranks on 2 nodes.*pessimist.*log level node")

@@ -37,6 +37,7 @@ constexpr std::string_view help =
     "holdfast kill [JOB]     ends a job\n"
     "holdfast top [JOB]      the ranks of a running job, live\n"
     "holdfast report FILE    what a report of holdfast run --report says\n"
+    "holdfast help           this\n"
     "holdfast --version\n";
 
 int print_help(const Words&) {
