@@ -154,9 +154,12 @@ void Agent::on_job(Bytes payload) {
   if (!decode(payload, job_)) return on_head_gone();
   limit_ready_logs(static_cast<std::uint64_t>(std::max(1, job_.local_size(ticket_.node))));
   const NodeNeeds needs = needs_at_start(job_, ticket_.node);
-  if (std::string why = why_unfit(needs, look_at_node(needs)); !why.empty()) {
+  const NodeState state = look_at_node(needs);
+  if (std::string why = why_unfit(needs, state); !why.empty()) {
     unfit_ = true;
-    return send_head(ControlKind::ready, Ready{}, bytes_of(why));
+    Ready ready;
+    ready.exit_code = state.directory_error.empty() ? 1 : 2;
+    return send_head(ControlKind::ready, ready, bytes_of(why));
   }
   if (Result<> opened = open_event_directory(); !opened) {
     unfit_ = true;

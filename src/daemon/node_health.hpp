@@ -27,7 +27,7 @@ struct NodeState {
   std::uint64_t memory_bytes = UINT64_MAX;   // that can still be had
   std::uint64_t process_bytes = UINT64_MAX;  // ulimit -v
   std::uint64_t file_bytes = UINT64_MAX;     // ulimit -f
-  std::string directory_error;
+  std::string directory_error;               // what the user has named cannot be used
   std::uint64_t disk_bytes = UINT64_MAX;     // free in the directory
   std::uint64_t open_files = UINT64_MAX;     // that can still be opened
   std::int64_t clock_step_ns = 1;  // between readings; 0: it stands still

@@ -131,7 +131,7 @@ NodeState look_at_node(const NodeNeeds& needs) {
   // Past a limit the attempt itself would do harm, or say less.
   if (!why_unfit(needs, out).empty()) return out;
   out.memory_file_error = try_memory_file(needs.segment_bytes);
-  if (!needs.log_directory.empty()) look_at_directory(needs, out);
+  if (out.memory_file_error.empty() && !needs.log_directory.empty()) look_at_directory(needs, out);
   return out;
 }
 

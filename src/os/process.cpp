@@ -20,6 +20,7 @@
 #include <cstring>
 
 #include "os/error_text.hpp"
+#include "os/interpreter.hpp"
 
 namespace hf::os {
 namespace {
@@ -94,6 +95,9 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 StartError start_error(const std::string& path, const std::string& directory, ChildFailure failure) {
   if (failure.step == 1) return {failure.code, fmt::format("cannot enter the directory {}: {}", directory, error_text(failure.code))};
+  if (failure.step == 0 && failure.code == ENOENT) {
+    if (const std::string why = why_no_interpreter(path, directory); !why.empty()) return {failure.code, fmt::format("cannot run {}: {}", path, why)};
+  }
   return {failure.code, fmt::format("cannot {} {}: {}", failure.step == 0 ? "run" : "prepare", path, error_text(failure.code))};
 }
 

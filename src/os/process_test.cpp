@@ -6,12 +6,50 @@
 #include <unistd.h>
 
 #include <barrier>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 namespace hf::os {
 namespace {
 
 int policy_of(pid_t thread) { return ::sched_getscheduler(thread) & ~SCHED_RESET_ON_FORK; }
+
+// What is said of a file with these bytes that is to be run.
+std::string failure_of(const std::string& bytes) {
+  std::string directory = std::filesystem::temp_directory_path() / "holdfast-test-XXXXXX";
+  if (::mkdtemp(directory.data()) == nullptr) return "no directory";
+  Command command;
+  command.path = "./file";
+  command.working_directory = directory;
+  command.arguments = {"file"};
+  std::ofstream(directory + "/file") << bytes;
+  std::filesystem::permissions(directory + "/file", std::filesystem::perms::owner_all);
+  const auto started = start_process(command);
+  if (started) ::waitpid(*started, nullptr, 0);
+  std::filesystem::remove_all(directory);
+  return started ? "" : started.error().text;
+}
+
+TEST(StartProcess, SaysWhichInterpreterIsMissing) {
+  EXPECT_EQ(failure_of("#!/bin/sh\n"), "");
+  EXPECT_EQ(failure_of("#! /no/such/interpreter -x\n"), "cannot run ./file: its first line names /no/such/interpreter, which is not there");
+  EXPECT_EQ(failure_of("#!no/such"), "cannot run ./file: its first line names no/such, which is not there");
+  EXPECT_NE(failure_of("#!/bin/sh\r\n").find("carriage return, as on DOS, which counts as a part of /bin/sh:"), std::string::npos);
+  EXPECT_EQ(failure_of("#!\n"), "cannot run ./file: Exec format error");
+  EXPECT_EQ(failure_of("text"), "cannot run ./file: Exec format error");
+}
+
+TEST(StartProcess, SaysWhichLoaderIsMissing) {
+  std::ifstream file("/proc/self/exe", std::ios::binary);
+  std::string program{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t loader = program.find("/lib64/ld-linux-x86-64.so.2");
+  if (loader == std::string::npos) GTEST_SKIP() << "this test has another loader";
+  program[loader + 1] = 'x';
+  EXPECT_EQ(failure_of(program), "cannot run ./file: its loader /xib64/ld-linux-x86-64.so.2 is not there: it was built for another system");
+  program.resize(100);
+  EXPECT_NE(failure_of(program), "");
+}
 
 TEST(MoveToShare, GoesToACoreAndLeavesTheAffinity) {
   std::thread([] {
@@ -63,7 +101,6 @@ TEST(RunBeforeOthers, IsOfTheCallingThreadAloneAndNotOfItsChildren) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-}  // namespace
 TEST(OwnThreads, AreCounted) {
   const int before = own_threads();
   EXPECT_GE(before, 1);
@@ -78,4 +115,5 @@ TEST(OwnThreads, AreCounted) {
   other.join();
 }
 
+}  // namespace
 }  // namespace hf::os

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "os/error_text.hpp"
 
@@ -30,6 +31,12 @@ std::unexpected<Error> failed(const std::string& what) {
   return fail(fmt::format("{}: {}", what, error_text(errno)));
 }
 
+// What to do with a directory that is ours by its name. Another one was named by mistake, and has other uses.
+std::unexpected<Error> unfit(const std::string& path, const std::string& what, const std::string& remedy) {
+  const bool ours = std::string_view(path).substr(path.rfind('/') + 1).starts_with("holdfast");
+  return fail(fmt::format("{} {}: {}", path, what, ours ? remedy : "name a directory that is, or can be made, yours alone"));
+}
+
 }  // namespace
 
 Result<UniqueFd> make_private_directory(const std::string& path) {
@@ -40,14 +47,14 @@ Result<UniqueFd> make_private_directory(const std::string& path) {
 Result<UniqueFd> open_private_directory(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) {
-    if (errno == ENOTDIR || errno == ELOOP) return fail(fmt::format("{} is not a directory: remove it", path));
+    if (errno == ENOTDIR || errno == ELOOP) return unfit(path, "is not a directory", "remove it");
     return failed(fmt::format("cannot open the directory {}", path));
   }
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return failed(fmt::format("cannot look at the directory {}", path));
-  if (status.st_uid != ::geteuid()) return fail(fmt::format("{} belongs to another user (uid {}): have it removed", path, status.st_uid));
+  if (status.st_uid != ::geteuid()) return unfit(path, fmt::format("belongs to another user (uid {})", status.st_uid), "have it removed");
   if ((status.st_mode & 077) != 0) {
-    return fail(fmt::format("{} is open to other users (mode {:04o}): chmod 700 {}", path, status.st_mode & 07777u, path));
+    return unfit(path, fmt::format("is open to other users (mode {:04o})", status.st_mode & 07777u), fmt::format("chmod 700 {}", path));
   }
   return fd;
 }

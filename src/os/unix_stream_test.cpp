@@ -58,6 +58,8 @@ TEST_F(UnixStream, ADirectoryOfOthersIsRefused) {
     EXPECT_NE(why(path_).find("chmod 700"), std::string::npos) << mode;
   }
   ::chmod(path_.c_str(), 0700);
+  ASSERT_EQ(::mkdir((path_ + "/others").c_str(), 0755), 0);
+  EXPECT_EQ(why(path_ + "/others"), path_ + "/others is open to other users (mode 0755): name a directory that is, or can be made, yours alone");
   ::symlink(path_.c_str(), (path_ + "/link").c_str());
   EXPECT_NE(why(path_ + "/link").find("is not a directory"), std::string::npos);
   std::fclose(std::fopen((path_ + "/file").c_str(), "w"));

@@ -154,6 +154,9 @@ class CommandLine(Case):
             self.expect(127, "-n", 2, "plain", cwd=directory, err="did you mean ./plain")
             self.expect(126, "-n", 2, "./plain", cwd=directory, err="Exec format error")
             self.assertEqual(len(self.err.splitlines()), 1, self.err)
+            plain.write_text("#!/no/such/interpreter -x\n")
+            self.expect(127, "-n", 2, "./plain", cwd=directory, err="cannot run .*/plain: its first line names /no/such/interpreter, which is not there")
+            self.assertEqual(len(self.err.splitlines()), 1, self.err)
 
     def expect_refused(self, directory, option, path, why, **more):
         """With one line, and without running anything."""

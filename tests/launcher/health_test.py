@@ -29,8 +29,8 @@ class Health(Case):
         self.code, self.err = done.returncode, done.stderr
         return done
 
-    def expect_one_line(self, pattern):
-        self.assertEqual(self.code, 1, self.err)
+    def expect_one_line(self, pattern, code=1):
+        self.assertEqual(self.code, code, self.err)
         lines = [line for line in self.err.splitlines() if " ranks on " not in line]
         self.assertEqual(len(lines), 1, self.err)
         self.assertRegex(lines[0], pattern)
@@ -69,9 +69,9 @@ class Health(Case):
         self.expect_one_line(r"a rank's message log takes \d+ MiB: raise ulimit -v, or lower --log-ready; the job ends$")
 
     def test_no_directory_for_logs(self):
-        self.expect(1, "-n", 2, "--log-dir", "/no/such/place", "true")
+        self.expect(2, "-n", 2, "--log-dir", "/no/such/place", "true")
         self.expect_one_line(r"cannot use the log directory /no/such/place: No such file or directory \(--log-dir, or --log-disk 0\); "
-                             r"the job ends$")
+                             r"the job ends$", code=2)
         self.expect(0, "-n", 2, "--log-dir", "/no/such/place", "--log-disk", 0, "true")
 
     @unittest.skipIf(os.geteuid() != 0, "mounting needs root")

@@ -16,7 +16,7 @@ class Segments(Case):
         self.assertEqual(kinds, 8 * ["memory"] + 4 * ["disk"])
 
     def test_bad_directory(self):
-        self.expect(1, "-n", 1, "--log-memory", "1M", "--log-dir", "/no/such", *self.raw("hello", "init", "logs:100", "finalize"),
+        self.expect(2, "-n", 1, "--log-memory", "1M", "--log-dir", "/no/such", *self.raw("hello", "init", "logs:100", "finalize"),
                     err="cannot use the log directory /no/such")
 
     def test_logs_outlive_their_rank(self):

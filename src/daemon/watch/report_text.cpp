@@ -10,6 +10,7 @@
 namespace hf::daemon {
 namespace {
 
+constexpr std::size_t host_bytes_max = 40;
 constexpr double last_year_s = 253402300799;  // the end of 9999
 
 std::string milliseconds(const std::optional<double>& seconds) {
@@ -102,10 +103,10 @@ std::string ranks_text(const SavedReport& r, std::size_t rows) {
   if (r.ranks.empty()) return {};
   const std::size_t shown = std::min(rows, r.ranks.size());
   std::size_t width = 4;
-  for (std::size_t i = 0; i < shown; ++i) width = std::max(width, std::min<std::size_t>(printable(r.ranks[i].host).size(), 40));
+  for (std::size_t i = 0; i < shown; ++i) width = std::max(width, printable(r.ranks[i].host, host_bytes_max).size());
   using Numbers = std::array<std::string, 8>;
   auto line = [&](auto rank, auto node, const std::string& host, auto restarts, const Numbers& numbers, const char* mark) {
-    std::string text = fmt::format("{:>5} {:>4} {:<{}} {:>8}", rank, node, host.substr(0, 40), width, restarts);
+    std::string text = fmt::format("{:>5} {:>4} {:<{}} {:>8}", rank, node, host, width, restarts);
     for (const std::string& number : numbers) text += fmt::format(" {:>8}", number);
     return text + mark + "\n";
   };
@@ -119,7 +120,8 @@ std::string ranks_text(const SavedReport& r, std::size_t rows) {
   std::string out = "\n" + line("rank", "node", "host", "restarts", titles, "");
   for (std::size_t i = 0; i < shown; ++i) {
     const SavedReport::RankLine& rank = r.ranks[i];
-    out += line(rank.rank, rank.node, printable(rank.host), rank.restarts, numbers(rank.totals), rank.unprotected ? "  unprotected" : "");
+    const std::string host = printable(rank.host, host_bytes_max);
+    out += line(rank.rank, rank.node, host, rank.restarts, numbers(rank.totals), rank.unprotected ? "  unprotected" : "");
   }
   out += more(r.ranks.size(), shown);
   return out + line("all", "", "", r.restarts, numbers(r.totals), "");

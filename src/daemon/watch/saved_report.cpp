@@ -11,15 +11,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Takes members out of an object; remembers the first that is missing or of another type.
+// Takes members out of an object; remembers what is wrong with the first that is missing or of another type.
 class Taker {
  public:
-  Taker(const Json& object, std::string& wrong) : object_(object), wrong_(wrong) {
-    if (!object.is_object()) refuse("an entry");
-  }
+  Taker(const Json& object, std::string& wrong) : object_(object), wrong_(wrong) {}
   const Json* member(const char* name, bool needed) {
-    auto found = object_.is_object() ? object_.find(name) : object_.end();
-    if (object_.is_object() && found != object_.end()) return &*found;
+    auto found = object_.find(name);
+    if (found != object_.end()) return &*found;
     if (needed) refuse(name);
     return nullptr;
   }
@@ -34,13 +32,14 @@ class Taker {
     if (!list) return;
     if (!list->is_array()) return refuse(name);
     for (const Json& one : *list) {
+      if (!one.is_object()) return refuse(name, "holds an entry that is no object");
       Taker in(one, wrong_);
       read_one(in, out.emplace_back());
       if (!wrong_.empty()) return;
     }
   }
-  void refuse(const char* name) {
-    if (wrong_.empty()) wrong_ = name;
+  void refuse(const char* name, const char* what = "is missing or wrong") {
+    if (wrong_.empty()) wrong_ = fmt::format("its \"{}\" {}", name, what);
   }
 
  private:
@@ -158,10 +157,11 @@ Result<SavedReport> read_report(std::string_view json) {
   in.take_each("ranks", out.ranks, take_rank);
   in.take_each("notes", out.notes, take_note);
   if (const Json* totals = in.member("totals", false)) {
+    if (!totals->is_object()) in.refuse("totals");
     Taker sums(*totals, wrong);
     take_totals(sums, out.totals);
   }
-  if (!wrong.empty()) return fail(fmt::format("its \"{}\" is missing or wrong", wrong));
+  if (!wrong.empty()) return fail(wrong);
   return out;
 }
 

@@ -137,6 +137,14 @@ TEST(SavedReport, LongTablesAreCut) {
   EXPECT_EQ(whole.find("more"), std::string::npos);
 }
 
+TEST(SavedReport, LongNamesOfHostsAreCutBetweenCharacters) {
+  SavedReport report;
+  report.ranks.push_back({.rank = 0, .host = std::string(39, 'h') + "\xc3\xbc"});
+  const std::string text = format_report(report, false);
+  EXPECT_NE(text.find(std::string(39, 'h') + " "), std::string::npos);
+  EXPECT_EQ(text.find('\xc3'), std::string::npos);
+}
+
 TEST(SavedReport, NumbersInARowAreARange) {
   SavedReport report;
   report.lost_nodes.push_back({.time_s = 1, .why = "x", .ranks = {9, 4, 5, 6, 0, 8}, .moved_to = {}});
@@ -154,7 +162,8 @@ TEST(SavedReport, WhatIsNoReportIsRefused) {
       {R"({"holdfast": "1"})", "its \"rank_count\" is missing or wrong"},
       {R"({"holdfast":"1","rank_count":-1})", "its \"rank_count\" is missing or wrong"},
       {R"({"holdfast":"1","rank_count":1,"node_count":1,"exit_code":0,"duration_s":1,"ranks":[3]})",
-       "its \"an entry\" is missing or wrong"},
+       "its \"ranks\" holds an entry that is no object"},
+      {R"({"holdfast":"1","rank_count":1,"node_count":1,"exit_code":0,"duration_s":1,"totals":3})", "its \"totals\" is missing or wrong"},
       {R"({"holdfast":"1","rank_count":1,"node_count":1,"exit_code":0,"duration_s":1,"notes":[{"time_s":1}]})",
        "its \"text\" is missing or wrong"},
   };

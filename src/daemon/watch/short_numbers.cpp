@@ -54,11 +54,12 @@ std::string number_or_dash(std::optional<std::uint64_t> number) { return number 
 
 std::string plural(std::uint64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
-std::string printable(std::string text) {
+std::string printable(std::string text, std::size_t bytes_max) {
   std::string out;
   for (std::string_view rest = text; !rest.empty();) {
     const std::size_t n = character(rest);
     const bool plain = n > 1 || (n == 1 && rest[0] >= ' ' && rest[0] != 0x7f);
+    if (out.size() + (plain ? n : 1) > bytes_max) break;
     out += plain ? rest.substr(0, n) : "?";
     rest.remove_prefix(std::max<std::size_t>(n, 1));
   }

@@ -12,7 +12,7 @@ std::string short_time(double seconds);  // 0.012s, 9.99s, 99.9s, 12m03s, 5h07m,
 std::string number_or_dash(std::optional<std::uint64_t> number);
 std::string plural(std::uint64_t n, const char* what);  // "1 rank", "2 ranks"
 
-// `text` on one line of a terminal: control characters and what is no UTF-8 are replaced by '?'.
-std::string printable(std::string text);
+// `text` on one line of a terminal, whole characters up to so many bytes: control characters and what is no UTF-8 are replaced by '?'.
+std::string printable(std::string text, std::size_t bytes_max = SIZE_MAX);
 
 }  // namespace hf::daemon

@@ -34,6 +34,9 @@ TEST(ShortNumbers, TextCannotDriveTheTerminal) {
   EXPECT_EQ(printable("a\x1b[2Jb\nc\x7f"), "a?[2Jb?c?");
   EXPECT_EQ(printable("gr\xc3\xbc\xc3\x9f\x65"), "gr\xc3\xbc\xc3\x9f\x65");
   EXPECT_EQ(printable("\xc2\x9b" "1m\xff\xc3"), "??1m??");
+  EXPECT_EQ(printable("a\xc3\xbc" "bc", 5), "a\xc3\xbc" "bc");
+  EXPECT_EQ(printable("a\xc3\xbc" "bc", 3), "a\xc3\xbc");
+  EXPECT_EQ(printable("a\xc3\xbc" "bc", 2), "a");
 }
 
 }  // namespace
