@@ -7,7 +7,7 @@
 namespace hf::fuzz {
 
 Octets sample(Random& random) {
-  static const char* const words[] = {"kill:rank=1,at=1.5s", "kill:rank=0,call=7", "kill:rank=1,point=send:3",
+  static const char* const words[] = {"kill:rank=1,at=1.5s", "kill:rank=0,call=7", "kill:rank=1,point=send.logged:3",
                                       "kill:random,rate=4/s,seed=1,max=5", "kill:rank=1,at=3ms", "kill:random,rate=0.5/s",
                                       "node:1,at=1s", "pause:node=2,at=1s,for=3s", "partition:0,1|2,at=1s,for=2ms",
                                       "head,at=1s", "head:random,rate=2/s,seed=3"};

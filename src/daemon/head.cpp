@@ -563,7 +563,7 @@ void Head::finish_if_over() {
   if (!ending_ || nodes_gone_ < job_.agent_count()) return;
   if (!std::exchange(ended_, true)) {
     timeline_.on_end(os::now(), *exit_code_);
-    for (const std::string& line : kills_.not_carried_out()) output_.say(line);
+    for (const std::string& line : kills_.not_carried_out(timeline_, epoch_ == 0)) output_.say(line);
     output_.write_error(summary(timeline_));
     if (facts_) facts_->left = true;
     agents_.leave();

@@ -15,6 +15,7 @@
 #include "daemon/rank_stdio.hpp"
 #include "daemon/timeline.hpp"
 #include "daemon/watch/watching.hpp"
+#include "wire/points.hpp"
 
 namespace hf::daemon {
 
@@ -155,7 +156,7 @@ class Head {
   void on_orphan(int agent, Bytes payload);
   bool begin_rollback(const Orphan& orphan);
   void revive(int rank);
-  void point(const char* name);
+  void point(wire::HeadPoint passed);
   void end(int exit_code, std::uint32_t grace_ms);
   void finish_if_over();
   int finish();

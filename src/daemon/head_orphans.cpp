@@ -18,9 +18,9 @@ void Head::revive(int rank) {
   kills_.on_rank_again(rank);
 }
 
-// Where --inject head,point= may kill the first head of a job. Names: those of the calls below.
-void Head::point(const char* name) {
-  if (epoch_ == 0) kills_.pass(name);
+// Where --inject head,point= may kill the first head of a job.
+void Head::point(wire::HeadPoint passed) {
+  if (epoch_ == 0) kills_.pass(passed.text);
 }
 
 // False: the boards have no room for another one, and the job ends.

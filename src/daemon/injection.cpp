@@ -7,6 +7,8 @@
 #include <cmath>
 #include <map>
 
+#include "wire/points.hpp"
+
 namespace hf::daemon {
 namespace {
 
@@ -56,7 +58,7 @@ Result<Injection> parse_random(std::string_view spec, const Fields& fields) {
   return out;
 }
 
-// NAME or NAME:N, of a named point in the code.
+// NAME or NAME:N, of a named point in the code. False: not understood; a name that there is not is understood.
 bool parse_point(const std::string& value, std::string& out) {
   const std::size_t colon = value.rfind(':');
   std::uint64_t pass = 1;
@@ -64,6 +66,14 @@ bool parse_point(const std::string& value, std::string& out) {
   const std::string name = value.substr(0, colon);
   out = fmt::format("{}:{}", name, pass);
   return !name.empty() && name.find_first_of("=;,") == std::string::npos;
+}
+
+// "NAME:N", whose name must be one of these.
+template <const auto& points>
+Result<> check_point(std::string_view spec, std::string_view point) {
+  const std::string_view name = point.substr(0, point.rfind(':'));
+  if (wire::is_point<points>(name)) return {};
+  return fail(fmt::format("--inject {}: there is no point {}; there are {}", spec, name, fmt::join(points, ", ")));
 }
 
 Result<Injection> parse_kill(std::string_view spec, const Fields& fields, int rank_count) {
@@ -94,6 +104,9 @@ Result<Injection> parse_kill(std::string_view spec, const Fields& fields, int ra
     return fail(fmt::format("--inject {}: there is no rank {} in a job of {}", spec, out.rank, rank_count));
   }
   if (conditions != 1) return fail(fmt::format("--inject {}: when? exactly one of at=, call= or point=", spec));
+  if (out.kind == Injection::Kind::at_point) {
+    if (Result<> known = check_point<wire::rank_points>(spec, out.point); !known) return std::unexpected(known.error());
+  }
   return out;
 }
 
@@ -202,7 +215,10 @@ Result<Injection> parse_head(std::string_view spec) {
   if (timed && parse_duration((*fields)["at"], out.at_ns)) return out;
   if (spec.starts_with("head,") && fields->size() == 1 && fields->contains("point")) {
     out.kind = Injection::Kind::head_point;
-    if (parse_point((*fields)["point"], out.point)) return out;
+    if (parse_point((*fields)["point"], out.point)) {
+      Result<> known = check_point<wire::head_points>(spec, out.point);
+      return known ? Result<Injection>(out) : std::unexpected(known.error());
+    }
   }
   if (!spec.starts_with("head:") || !fields->contains("random") || fields->contains("max")) {
     return fail(fmt::format("--inject {}: give it as head,at=1s, head,point=NAME:N or head:random,rate=0.2/s", spec));
@@ -267,6 +283,9 @@ std::string words_of(const Injection& injection) {
     case Injection::Kind::unshared: return fmt::format("unshared:node={},at={}s", injection.node, at_s);
     case Injection::Kind::disk: return fmt::format("disk:node={},at={}s", injection.node, at_s);
     case Injection::Kind::head: return fmt::format("head,at={}s", at_s);
+    case Injection::Kind::head_point: return fmt::format("head,point={}", injection.point);
+    case Injection::Kind::at_call: return fmt::format("kill:rank={},call={}", injection.rank, injection.call);
+    case Injection::Kind::at_point: return fmt::format("kill:rank={},point={}", injection.rank, injection.point);
     case Injection::Kind::partition: break;
     default: return fmt::format("kill:rank={},at={}s", injection.rank, at_s);
   }

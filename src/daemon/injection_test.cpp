@@ -62,7 +62,7 @@ TEST(Injection, Partitions) {
 
 TEST(Injection, Words) {
   std::vector<Injection> out;
-  ASSERT_TRUE(parse_injections("kill:rank=2,at=1.5s;kill:rank=0,call=17;kill:rank=1,point=rendezvous:3", 4, 3, out));
+  ASSERT_TRUE(parse_injections("kill:rank=2,at=1.5s;kill:rank=0,call=17;kill:rank=1,point=rendezvous.seen:3", 4, 3, out));
   ASSERT_TRUE(parse_injections("kill:rank=3,at=20ms", 4, 3, out));
   ASSERT_TRUE(parse_injections("kill:random,rate=4/s,seed=9,max=5", 4, 3, out));
   ASSERT_EQ(out.size(), 5u);
@@ -70,7 +70,9 @@ TEST(Injection, Words) {
   EXPECT_EQ(out[0].at_ns, 1'500'000'000);
   EXPECT_EQ(out[1].kind, Injection::Kind::at_call);
   EXPECT_EQ(out[1].call, 17u);
-  EXPECT_EQ(out[2].point, "rendezvous:3");
+  EXPECT_EQ(out[2].point, "rendezvous.seen:3");
+  EXPECT_EQ(words_of(out[1]), "kill:rank=0,call=17");
+  EXPECT_EQ(words_of(out[2]), "kill:rank=1,point=rendezvous.seen:3");
   EXPECT_EQ(out[3].at_ns, 20'000'000);
   EXPECT_EQ(out[4].kind, Injection::Kind::random);
   EXPECT_EQ(out[4].seed, 9u);
@@ -92,6 +94,7 @@ TEST(Injection, OfTheHead) {
   EXPECT_EQ(out[0].kind, Injection::Kind::head_point);
   EXPECT_EQ(out[0].point, "cut.kept:1");
   EXPECT_EQ(out[1].point, "cut.told:3");
+  EXPECT_EQ(words_of(out[1]), "head,point=cut.told:3");
   for (const char* bad : {"head,point=", "head,point=a:0", "head,point=:1", "head,point=a,at=1s", "head:point=a", "head", "head,", "head:", "headat=1s", "head,at=soon", "head,at=1s,for=2s", "head:at=1s", "head:random",
                           "heads,at=1s", "head:random,rate=1,max=2", "head,random,rate=1", "head,at=1s,at=2s"}) {
     EXPECT_FALSE(parse_injections(bad, 4, 3, out)) << bad;
@@ -102,10 +105,24 @@ TEST(Injection, RefusesWhatItDoesNotKnow) {
   for (const char* bad : {"drop:rank=1", "kill:rank=9,at=1s", "kill:rank=1", "kill:at=1s", "kill:rank=1,at=1s,call=2",
                           "kill:rank=1,at=soon", "kill:rank=1,call=0", "kill:rank=1,colour=red,at=1s", "kill:random",
                           "kill:random,rate=-1", "kill:rank=1,rank=1,at=1s", "kill:rank=x,at=1s",
-                          "kill:rank=1,point=:2", "kill:rank=1,point=a;kill:rank=1,point=b"}) {
+                          "kill:rank=1,point=:2", "kill:rank=1,point=send.logged:0", "kill:rank=1,point=send.logged;kill:rank=1,point=match.made"}) {
     std::vector<Injection> out;
     EXPECT_FALSE(parse_injections(bad, 4, 3, out)) << bad;
   }
+}
+
+TEST(Injection, PointsAreListedWhereThereIsNoSuch) {
+  std::vector<Injection> out;
+  for (const char* bad : {"kill:rank=1,point=send.loged:3", "kill:rank=1,point=cut.kept", "kill:rank=1,point=send.logged.", "kill:rank=1,point=send"}) {
+    const Result<> parsed = parse_injections(bad, 4, 3, out);
+    ASSERT_FALSE(parsed) << bad;
+    EXPECT_NE(parsed.error().text.find("there is no point "), std::string::npos);
+    EXPECT_NE(parsed.error().text.find("; there are acknowledge.published, match.logged, "), std::string::npos);
+  }
+  const Result<> of_head = parse_injections("head,point=send.logged", 4, 3, out);
+  ASSERT_FALSE(of_head);
+  EXPECT_EQ(of_head.error().text,
+            "--inject head,point=send.logged: there is no point send.logged; there are cut.kept, cut.told, orphan.heard, rollback.kept, rollback.told");
 }
 
 TEST(Injection, RandomKillsComeFromTheSeed) {

@@ -1,6 +1,7 @@
 #include "daemon/kill_plan.hpp"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 
@@ -110,16 +111,27 @@ void KillPlan::stop() {
   for (Random& random : randoms_) loop_.cancel(random.timer);
 }
 
-std::vector<std::string> KillPlan::not_carried_out() const {
+// Empty: it was, or nobody knows. Ranks kill themselves at calls and points, in their first incarnation.
+std::string KillPlan::why_not_carried_out(const Injection& injection, const Timeline& timeline, bool first_head) const {
+  if (has_time(injection)) {
+    if (std::ranges::find(done_, &injection) != done_.end()) return {};
+    if (injection.kind == Kind::head) return "the job ended before";
+    return fmt::format("{} (times count from the moment when all ranks have returned from MPI_Init)", why_not(injection.kind));
+  }
+  if (injection.kind == Kind::head_point) return first_head ? "the head did not pass that point so often" : "";
+  if (injection.kind != Kind::at_call && injection.kind != Kind::at_point) return {};
+  const RankRecord& rank = timeline.ranks()[static_cast<std::size_t>(injection.rank)];
+  const bool known = !rank.incarnations.empty() && rank.incarnations[0].number == 0;
+  if (known ? rank.incarnations[0].end_signal == SIGKILL : !first_head) return {};
+  if (injection.kind == Kind::at_call) return "its first incarnation has not made so many MPI calls";
+  return "its first incarnation did not pass that point so often";
+}
+
+std::vector<std::string> KillPlan::not_carried_out(const Timeline& timeline, bool first_head) const {
   std::vector<std::string> out;
   for (const Injection& injection : injections_) {
-    if (!has_time(injection) || std::ranges::find(done_, &injection) != done_.end()) continue;
-    if (injection.kind == Kind::head) {
-      out.push_back(words_of(injection) + " was not carried out: the job ended before");
-      continue;
-    }
-    out.push_back(fmt::format("{} was not carried out: {} (times count from the moment when all ranks have returned from MPI_Init)",
-                              words_of(injection), why_not(injection.kind)));
+    const std::string why = why_not_carried_out(injection, timeline, first_head);
+    if (!why.empty()) out.push_back(fmt::format("{} was not carried out: {}", words_of(injection), why));
   }
   return out;
 }

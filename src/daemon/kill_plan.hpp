@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "daemon/injection.hpp"
+#include "daemon/timeline.hpp"
 #include "os/event_loop.hpp"
 
 namespace hf::daemon {
@@ -36,8 +37,9 @@ class KillPlan {
   void on_rank_again(int rank) { running_[static_cast<std::size_t>(rank)] = true; }  // it had finished, and runs once more
   void pass(const char* point);  // of the head
   void stop();  // the job ends
-  // Kills at a time that never came, or came after their rank had finished; one line each.
-  std::vector<std::string> not_carried_out() const;
+  // Faults at a time that never came, or came after their rank had finished, and at calls and points that were not reached; one line each.
+  // `first_head`: all that was passed and all that has happened is known.
+  std::vector<std::string> not_carried_out(const Timeline& timeline, bool first_head) const;
 
  private:
   struct Random {
@@ -46,6 +48,7 @@ class KillPlan {
     os::EventLoop::TimerId timer = 0;
   };
   bool carry_out(const Injection& injection);
+  std::string why_not_carried_out(const Injection& injection, const Timeline& timeline, bool first_head) const;
   void arm(Random& random);
   void begin(Instant random_zero, Instant past, std::uint32_t head);
   void strike(Random& random);

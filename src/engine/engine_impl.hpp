@@ -27,6 +27,7 @@
 #include "segment/carried_events.hpp"
 #include "segment/joint_copy.hpp"
 #include "segment/log_writer.hpp"
+#include "wire/points.hpp"
 #include "wire/recorder.hpp"
 
 namespace hf::engine {
@@ -494,8 +495,8 @@ class EngineImpl {
   void report_divergence(std::string text);
 
   // Fault injection: the process kills itself at the n-th pass of the point of that name (docs/recovery.md).
-  void point(const char* name) {
-    if (points_left_ > 0) [[unlikely]] pass_point(name);
+  void point(wire::RankPoint passed) {
+    if (points_left_ > 0) [[unlikely]] pass_point(passed.text);
   }
   void pass_point(const char* name);
   void read_injection(std::string_view spec);

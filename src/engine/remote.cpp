@@ -106,7 +106,7 @@ void EngineImpl::send_ahead(Peer& to, SendOperation& op, const FrameHeader& head
   const bool offered = open ? offer_record(to, record, &op.source, flags) : offer_carrying(to, op, record, flags);
   if (offered && could) to.out.unasked.on_announced();
   carried_now_.clear();
-  point(open ? "send.ahead" : "send.ahead.carrying");
+  point(open ? wire::RankPoint("send.ahead") : wire::RankPoint("send.ahead.carrying"));
   if (offered && follows) send_following(to, header, record, op.source, log);
   log.copy(header.length);
   fence_streamed();

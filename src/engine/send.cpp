@@ -149,7 +149,7 @@ bool EngineImpl::offer_record(Peer& to, const segment::Record& record, const Sou
   if (h.kind == FrameKind::rendezvous || !to.local) h.offset = record.chunk;
   bool at_hand = source && source->data;
   if (!offer(to, h, {at_hand ? source : nullptr, &record, 0})) return false;
-  point(h.kind == FrameKind::rendezvous ? "rendezvous.announced" : "send.offered");
+  point(h.kind == FrameKind::rendezvous ? wire::RankPoint("rendezvous.announced") : wire::RankPoint("send.offered"));
   return true;
 }
 

@@ -20,8 +20,8 @@ class Injection(Case):
         self.assertEqual([(f["rank"], f["call"]) for f in report["failures"]], [(1, 3)])
 
     def test_points_reach_the_rank(self):
-        self.expect(0, "-n", 1, "--inject", "kill:rank=0,point=rendezvous:2",
-                    *self.raw("hello", "init", "point", "finalize"), out="point rendezvous:2\n")
+        self.expect(0, "-n", 1, "--inject", "kill:rank=0,point=rendezvous.seen:2",
+                    *self.raw("hello", "init", "point", "finalize"), out="point rendezvous.seen:2\n")
 
     def test_random(self):
         report = self.expect_report(0, "-n", 4, "--nodes", 2, "--inject", "kill:random,rate=20/s,seed=5,max=4",
@@ -32,7 +32,21 @@ class Injection(Case):
         self.expect(0, "-n", 1, "--inject", "kill:random,rate=0.001/s", *self.raw("hello", "init", "finalize"), err=r"seed=\d+")
 
     def test_what_was_not_carried_out_is_said(self):
-        self.expect(0, "-n", 1, "--inject", "kill:rank=0,at=100s", *self.raw("hello", "init", "finalize"), err="not carried out")
+        program = self.raw("hello", "init", "call:1", "finalize")
+        self.expect(0, "-n", 1, "--inject", "kill:rank=0,at=100s", *program, err="not carried out")
+        self.expect(0, "-n", 2, "--inject", "kill:rank=0,call=9;kill:rank=1,point=send.logged:3;kill:rank=1,call=1", *program)
+        self.assertIn("holdfast: kill:rank=0,call=9 was not carried out: its first incarnation has not made so many MPI calls\n", self.err)
+        self.assertEqual(self.err.count("not carried out"), 1, self.err)
+        self.expect(0, "-n", 2, "--inject", "kill:rank=1,point=send.logged:3", *program)
+        self.assertRegex(self.err, "^holdfast: kill:rank=1,point=send.logged:3 was not carried out: its first incarnation did not pass that point .*\n$")
+        self.expect(137, "-n", 2, "--protocol", "none", "--inject", "kill:rank=1,call=1", *program)
+        self.assertNotIn("not carried out", self.err)
+
+    def test_points_that_there_are_not(self):
+        for words, some in (("kill:rank=0,point=send.loged:2", "match.logged, match.made"), ("head,point=send.logged", "cut.kept, cut.told")):
+            self.expect(2, "-n", 1, "--inject", words, "echo", "ran", out="",
+                        err=f"^holdfast: --inject {words}: there is no point .*; there are .*{some}")
+            self.assertEqual(len(self.err.splitlines()), 1, self.err)
 
 
 if __name__ == "__main__":
