@@ -2,6 +2,7 @@
 `cmake --install` into a directory that is then moved."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -139,6 +140,28 @@ class Installed(Wrappers):
     @classmethod
     def tearDownClass(cls):
         cls.place.cleanup()
+
+    def test_documents(self):
+        """The guide, and all that it and messages name."""
+        place = self.tree / "share/doc/holdfast"
+        root = HERE.parents[1]
+        self.assertEqual((place / "LICENSE").read_bytes(), (root / "LICENSE").read_bytes())
+        guide = (place / "users-guide.md").read_text()
+        sources = "".join(path.read_text() for path in (root / "src").rglob("*.cpp"))
+        named = set(re.findall(r"[\w-]+\.md", guide)) | set(re.findall(r"docs/([\w-]+\.md)", sources))
+        self.assertLess({"recorder.md", "threads.md", "metrics.md"}, named)
+        self.assertEqual(sorted(name for name in named if not (place / name).exists()), [])
+        self.assertFalse((place / "progress.md").exists())
+
+    @unittest.skipUnless("bookworm" in Path("/etc/os-release").read_text(), "other systems have other packages")
+    def test_packages_that_a_node_needs(self):
+        """The guide names those of all libraries but the C library's."""
+        guide = (self.tree / "share/doc/holdfast/users-guide.md").read_text()
+        names = ("bin/holdfast", "lib/libmpi_abi.so.1", "lib/libholdfast_recorder.so")
+        needed = set(re.findall(r"NEEDED +(\S+)", run("objdump", "-p", *(self.tree / name for name in names))))
+        others = {name for name in needed if not re.match(r"(lib(c|m|gcc_s|tinfo|asan|ubsan|tsan)\.so|ld-linux)", name)}
+        self.assertIn("libfmt.so.9", others)
+        self.assertEqual([name for name in sorted(others) if name.replace(".so.", "") not in guide], [])
 
     def test_command_runs(self):
         for name in ("holdfast", "mpirun", "mpiexec"):
