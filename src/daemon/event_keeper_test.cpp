@@ -20,7 +20,7 @@ constexpr Rank rank{1};
 struct Owner : EventKeeper::Owner {
   using Extent = EventKeeper::Extent;
   Extent written(Rank) override {
-    const Extent now{events.size(), {}};
+    const Extent now{events.size(), last_failed};
     events.resize(events.size() + std::exchange(writes_behind, 0));
     return now;
   }
@@ -46,6 +46,7 @@ struct Owner : EventKeeper::Owner {
     if (!on) events.resize(events.size() + std::exchange(writes_meanwhile, 0));
   }
   std::vector<std::byte> events;
+  TestClock last_failed{};
   std::uint64_t stable = 0;
   std::size_t writes_meanwhile = 0;  // before the rank sees that it is looked at no more
   std::size_t writes_behind = 0;     // just after it was looked at, which the rank does not know
@@ -58,6 +59,7 @@ class EventKeeperTest : public testing::Test {
     Owner owner;
     std::unique_ptr<EventKeeper> keeper;
     std::unique_ptr<ControlDoor> door;
+    int visits = 0;  // by others
   };
   void SetUp() override {
     ASSERT_GE(::sodium_init(), 0);
@@ -78,7 +80,11 @@ class EventKeeperTest : public testing::Test {
     if (!optimist_) keep_on_disk(number);
     agent.door = std::make_unique<ControlDoor>(
         loop_, job_key_,
-        [&agent](const Visitor& visitor, ChannelPtr channel) { agent.keeper->on_guest(visitor.node.value, std::move(channel)); }, [] { FAIL(); });
+        [&agent](const Visitor& visitor, ChannelPtr channel) {
+          ++agent.visits;
+          agent.keeper->on_guest(visitor.node.value, std::move(channel));
+        },
+        [] { FAIL(); });
     ASSERT_TRUE(agent.door->open(os::loopback_address()));
   }
   void keep_on_disk(int number) {
@@ -107,10 +113,10 @@ class EventKeeperTest : public testing::Test {
     agents_[0].owner.events.resize(agents_[0].owner.events.size() + count, std::byte{1});
     if (says) agents_[0].keeper->look(rank);
   }
-  EventKeeper::Fetched fetch(const std::vector<int>& places) {
+  EventKeeper::Fetched fetch(const std::vector<int>& places, Term term = Term{1}) {
     EventKeeper::Fetched out;
     bool answered = false;
-    agents_[2].keeper->fetch({{rank, Term{1}, Term{1}}}, places, [&](EventKeeper::Fetched fetched) {
+    agents_[2].keeper->fetch({{rank, term, term}}, places, [&](EventKeeper::Fetched fetched) {
       out = std::move(fetched);
       answered = true;
     });
@@ -235,6 +241,30 @@ TEST_F(OptimistKeeperTest, WhatIsWrittenBeforeItCeasesToLookIsFound) {
   write(16, true);
   EXPECT_TRUE(is_stable(48, 1000)) << agents_[0].owner.stable;
   EXPECT_TRUE(wait([&] { return !agents_[0].owner.looked_at; }));
+}
+
+// Agent 2 takes the rank over, whose stream was cut to nothing by then, and has the same holder; and is lost as well.
+TEST_F(OptimistKeeperTest, WhatWasPromisedBehindACutIsForgotten) {
+  host();
+  agents_[0].owner.last_failed = TestClock{27};
+  write(48, true);
+  ASSERT_TRUE(is_stable(48, 10'000));
+  write(16, true);
+  ASSERT_TRUE(is_stable(64, 10'000));
+  EXPECT_EQ(fetch({1}).found[rank].promised.end, 48u);
+  const int visits = agents_[1].visits;
+  agents_[2].keeper->add_rank(rank, Term{1}, {});
+  agents_[2].keeper->set_holder(0, 1, Generation{2}, -1);
+  ASSERT_TRUE(wait([&] { return agents_[2].owner.held; }));
+  agents_[2].keeper->on_settled(rank);
+  agents_[2].owner.events.resize(16, std::byte{2});
+  agents_[2].keeper->look(rank);
+  EXPECT_TRUE(wait([&] { return agents_[2].owner.stable == 16; }, 1000));
+  EXPECT_EQ(agents_[1].visits, visits + 1) << "it answers what was not asked";
+  const Found found = fetch({1}, Term{2}).found[rank];
+  EXPECT_EQ(found.bytes.size(), 16u);
+  EXPECT_LE(found.promised.end, 16u);
+  EXPECT_EQ(found.last_failed, TestClock{});
 }
 
 }  // namespace

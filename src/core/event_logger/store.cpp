@@ -19,6 +19,17 @@ void Store::shorten(Stream& stream, std::uint64_t end) {
   stream.bytes.shorten(end);
 }
 
+// What stands behind is part of an event that the hosting before could not send whole, or was cut off (vprotocol::Cuts). What was promised
+// of that is lost, and the failed tests behind what is promised now are those of another execution.
+void Store::keep_found(Stream& stream, std::uint64_t position, const Extent& promised) {
+  shorten(stream, position);
+#ifndef HOLDFAST_MUTATE_STALE_PROMISE
+  stream.label.promised = both(stream.label.promised, promised);
+  if (stream.older) stream.older->promised = both(stream.older->promised, promised);
+  stream.last_failed = std::min(stream.last_failed, promised.last_failed);
+#endif
+}
+
 Store::Verdict Store::on_append(Rank rank, Term term, Generation generation, std::uint64_t position, const Extent& promised,
                                 TestClock last_failed, Bytes bytes) {
   auto [at, is_new] = streams_.try_emplace(rank);
@@ -36,8 +47,7 @@ Store::Verdict Store::on_append(Rank rank, Term term, Generation generation, std
   if (term == stream.label.term && generation < stream.label.generation) return Verdict::outdated;
 #endif
   const bool asks = is_question(last_failed, bytes);
-  // What stands behind is part of an event that the hosting before could not send whole.
-  if (asks && term > stream.label.term) shorten(stream, position);
+  if (asks && term > stream.label.term) keep_found(stream, position, promised);
   const bool continues = term == stream.label.term && stream.known;
   stream.begin(term);
   stream.label.generation = generation;

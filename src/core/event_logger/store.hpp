@@ -28,7 +28,7 @@ class Store {
   };
   // `generation`: in which the sender was given this holder. `promised`: how far it has told its rank that events are stable, by an earlier
   // holder perhaps. `position`: of the first byte; of a question (extent.hpp), how much the sender's hosting found: what an older one has given
-  // here behind it is dropped.
+  // here behind it is dropped, and what it had promised beyond `promised` is so no more.
   Verdict on_append(Rank rank, Term term, Generation generation, std::uint64_t position, const Extent& promised, TestClock last_failed,
                     Bytes bytes);
 
@@ -78,6 +78,7 @@ class Store {
     GrowingBytes bytes{};
   };
   void shorten(Stream& stream, std::uint64_t end);
+  void keep_found(Stream& stream, std::uint64_t position, const Extent& promised);
 
   std::uint64_t bytes_max_, bytes_ = 0;
   std::map<Rank, Stream> streams_;

@@ -93,5 +93,29 @@ TEST(Store, ACopyWithoutAFailedTestThatWasToldIsNotWhole) {
   EXPECT_EQ(store.on_open(rank, Term{3}).term, Term{2});
 }
 
+// A cut of which this holder has not heard: the hosting found nothing of what is here, and does something else.
+TEST(Store, WhatAnOlderHostingHadPromisedBehindACutIsNot) {
+  Store store(1 << 20);
+  ASSERT_EQ(store.on_append(rank, Term{0}, Generation{1}, 0, {}, TestClock{27}, std::vector<std::byte>(64)), Store::Verdict::taken);
+  ASSERT_EQ(store.on_append(rank, Term{0}, Generation{1}, 64, {48, TestClock{27}}, {}, {}), Store::Verdict::taken);
+  store.on_open(rank, Term{1});
+  ASSERT_EQ(store.on_append(rank, Term{1}, Generation{2}, 0, {}, {}, {}), Store::Verdict::taken);
+  EXPECT_EQ(store.last_failed(rank), TestClock{}) << "the answer is about what was not sent";
+  ASSERT_EQ(store.on_append(rank, Term{1}, Generation{2}, 0, {}, {}, std::vector<std::byte>(16)), Store::Verdict::taken);
+  const auto content = store.on_open(rank, Term{2});
+  EXPECT_EQ(content.promised, (Extent{}));
+  EXPECT_EQ(content.last_failed, TestClock{});
+  EXPECT_EQ(content.bytes.size(), 16u);
+}
+
+// One that was whole, of which a copy was begun before the cut, has promised no more either.
+TEST_F(Begun, PromisesNoMoreThanWhatIsLeftOfTheOlderOne) {
+  open(Term{2});
+  append(Term{2}, Generation{8}, 16, 16, 0);
+  const auto content = open(Term{3});
+  EXPECT_EQ(content.bytes.size(), 16u);
+  EXPECT_EQ(content.promised.end, 16u);
+}
+
 }  // namespace
 }  // namespace hf::core::event_logger
