@@ -10,6 +10,14 @@ void TakenSums::Block::add(const wire::MessageSum& sum) {
   ++with_payload;
 }
 
+void TakenSums::Block::remove(const wire::MessageSum& sum) {
+  envelopes -= sum.envelope;
+  --messages;
+  if (!sum.has_payload) return;
+  payloads -= sum.payload;
+  --with_payload;
+}
+
 void TakenSums::Block::add(const Block& other) {
   envelopes += other.envelopes;
   payloads += other.payloads;
@@ -44,13 +52,15 @@ void TakenSums::on_payload(Sequence number, std::uint64_t payload) {
 }
 
 void TakenSums::on_taken_back(Sequence number, const wire::MessageSum& sum) {
-  Block& block = block_of(number);
-  block.envelopes -= sum.envelope;
-  --block.messages;
+  block_of(number).remove(sum);
   numbers_.forget(number);
-  if (!sum.has_payload) return;
-  block.payloads -= sum.payload;
-  --block.with_payload;
+#ifndef HOLDFAST_MUTATE_TAKEN_BACK_IS_EXPECTED
+  // What has come again already was the same message, and stays in both.
+  if (missing_ == 0 || !numbers_before_.has(number) || numbers_again_.has(number)) return;
+  before_[number.value >> before_shift_].remove(sum);
+  numbers_before_.forget(number);
+  --missing_;
+#endif
 }
 
 void TakenSums::expect_again() {

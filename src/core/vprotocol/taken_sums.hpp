@@ -25,7 +25,8 @@ class TakenSums {
   bool on_taken(Sequence number, const wire::MessageSum& sum);
   // The payload of one that was taken without.
   void on_payload(Sequence number, std::uint64_t payload);
-  // Protocol optimist: as if it had never come. `sum`: all that was said of it.
+  // Protocol optimist: as if it had never come, also where it is expected again: another may come with its number. `sum`: all that was
+  // said of it.
   void on_taken_back(Sequence number, const wire::MessageSum& sum);
 
   // All that was taken comes again.
@@ -45,6 +46,7 @@ class TakenSums {
     std::uint64_t messages = 0, with_payload = 0;
     void add(const wire::MessageSum& sum);
     void add(const Block& other);
+    void remove(const wire::MessageSum& sum);
     bool has_payloads() const { return with_payload == messages; }
   };
   Block& block_of(Sequence number);

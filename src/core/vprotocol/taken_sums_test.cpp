@@ -133,6 +133,36 @@ TEST(TakenSums, WhatWasTakenBackMayBeAnother) {
   for (std::uint64_t n = 0; n < 200; ++n) EXPECT_FALSE(again(sums, {n, n < 180 ? 1 : 2})) << n;
 }
 
+// The next incarnation sends another one, and dies before its log has it; so that one comes once more.
+TEST(TakenSums, WhatIsTakenBackWhileItIsExpectedMayBeAnother) {
+  TakenSums sums;
+  for (std::uint64_t n = 5; n < 8; ++n) take(sums, {n, 1});
+  sums.expect_again();
+  EXPECT_FALSE(again(sums, {5, 1}));
+  sums.on_taken_back(Sequence{7}, sum_of({7, 1}));
+  take(sums, {7, 2});
+  EXPECT_FALSE(again(sums, {7, 2})) << "another incarnation's";
+  EXPECT_TRUE(sums.expects());
+  EXPECT_TRUE(again(sums, {6, 2})) << "what stayed is compared";
+  EXPECT_FALSE(sums.expects());
+  sums.expect_again();
+  for (std::uint64_t n = 5; n < 8; ++n) EXPECT_EQ(again(sums, {n, 1}).has_value(), n == 7);
+}
+
+// Blocks of four: some of one have come again, one of them is taken back, others are still to come.
+TEST(TakenSums, OthersOfTheBlockAreComparedWithoutWhatIsTakenBack) {
+  for (bool differs : {false, true}) {
+    TakenSums sums;
+    for (std::uint64_t n = 0; n < 200; ++n) take(sums, {n, 1});
+    sums.expect_again();
+    for (std::uint64_t n = 0; n < 2; ++n) EXPECT_FALSE(again(sums, {n, 1}));
+    for (std::uint64_t n : {1, 2}) sums.on_taken_back(Sequence{n}, sum_of({n, 1}));
+    for (std::uint64_t n : {1, 2}) take(sums, {n, 2});
+    for (std::uint64_t n : {1, 2}) EXPECT_FALSE(again(sums, {n, 2}));
+    EXPECT_EQ(again(sums, {3, differs ? 2 : 1}).has_value(), differs);
+  }
+}
+
 TEST(TakenSums, OnlyTheLastLossCounts) {
   TakenSums sums;
   for (std::uint64_t n = 0; n < 100; ++n) take(sums, {n, 1});
