@@ -38,7 +38,10 @@ Agent::Agent(const AgentTicket& ticket)
              [this](int agent, ChannelPtr channel) {
                if (keeper_) keeper_->on_guest(agent, std::move(channel));
              },
-             [this](const std::string& line) { note(line); }}),
+             [this](const std::string& line) { note(line); },
+             [this](NodeId agent) {
+               if (keeper_) keeper_->lose_place(agent.value);
+             }}),
       bootstrap_(loop_, *this) {}
 
 Agent::~Agent() = default;

@@ -15,6 +15,11 @@ void EventKeeper::fetch(const std::vector<Wanted>& ranks, const std::vector<int>
   for (const Wanted& wanted : ranks) fetch_->found[wanted.rank];
   for (int place : places) fetch_->missing[place] = ranks.size();
   for (int place : places) {
+    if (lost_.contains(place)) {
+      fetch_->place_lost = true;
+      fetch_->missing.erase(place);
+      continue;
+    }
     if (place != self_.value) {
       ask(place);
       continue;
@@ -92,6 +97,15 @@ void EventKeeper::ask(int place) {
 void EventKeeper::on_place_closed(int place) {
   fetch_->place_lost = true;
   done(place);
+}
+
+void EventKeeper::lose_place(int agent) {
+#ifndef HOLDFAST_MUTATE_LOST_PLACE_AWAITED
+  lost_.insert(agent);
+  if (!fetch_ || fetch_->over || !fetch_->missing.contains(agent)) return;
+  if (auto visit = fetch_->visits.find(agent); visit != fetch_->visits.end()) visit->second->drop();
+  on_place_closed(agent);
+#endif
 }
 
 void EventKeeper::on_content(int place, const EventsContent& content, Bytes bytes) {

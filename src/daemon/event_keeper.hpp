@@ -90,6 +90,8 @@ class EventKeeper {
   };
   void fetch(const std::vector<Wanted>& ranks, const std::vector<int>& places, OnFound on_found);
   void give_up_fetch();  // nobody wants to know any more
+  // It is dead: nothing more is awaited of it, also where its network does not tell (a machine that stands still closes no connection).
+  void lose_place(int agent);
   void forget(Rank rank, Term below) { store_.forget(rank, below); }
 
   Generation generation() const;  // the newest of all copies
@@ -225,6 +227,7 @@ class EventKeeper {
   Instant exchanged_at_{};
   std::map<Rank, std::vector<EventsCut>> cuts_;  // of the rollbacks here, terms rising: a holder may have a copy from before all of them
   std::shared_ptr<Fetch> fetch_;
+  std::set<int> lost_;  // agents, for good
   std::shared_ptr<bool> here_ = std::make_shared<bool>();  // as long as this is
   std::vector<std::byte> scratch_;
 };

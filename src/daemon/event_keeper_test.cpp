@@ -113,20 +113,20 @@ class EventKeeperTest : public testing::Test {
     agents_[0].owner.events.resize(agents_[0].owner.events.size() + count, std::byte{1});
     if (says) agents_[0].keeper->look(rank);
   }
+  void begin_fetch(const std::vector<int>& places, Term term = Term{1}) {
+    fetched_.reset();
+    agents_[2].keeper->fetch({{rank, term, term}}, places, [this](EventKeeper::Fetched fetched) { fetched_ = std::move(fetched); });
+  }
   EventKeeper::Fetched fetch(const std::vector<int>& places, Term term = Term{1}) {
-    EventKeeper::Fetched out;
-    bool answered = false;
-    agents_[2].keeper->fetch({{rank, term, term}}, places, [&](EventKeeper::Fetched fetched) {
-      out = std::move(fetched);
-      answered = true;
-    });
-    EXPECT_TRUE(wait([&] { return answered; }));
-    return out;
+    begin_fetch(places, term);
+    EXPECT_TRUE(wait([this] { return fetched_.has_value(); }));
+    return fetched_.value_or(EventKeeper::Fetched{});
   }
   os::EventLoop loop_;
   const JobKey job_key_{};
   std::string base_;
   Agent agents_[3];
+  std::optional<EventKeeper::Fetched> fetched_;
 };
 
 TEST_F(EventKeeperTest, StableIsWhatBothHave) {
@@ -197,6 +197,30 @@ TEST_F(EventKeeperTest, TheHolderIsEnoughWithoutTheFile) {
   EXPECT_NE(fetched.warning, "");
   EXPECT_FALSE(fetched.files_read);
   EXPECT_EQ(fetched.found[rank].bytes.size(), 48u);
+}
+
+// Its machine stands still, and its connections stay open. The tree of agents finds it dead.
+TEST_F(EventKeeperTest, NothingIsAwaitedOfAPlaceThatIsLost) {
+  host();
+  write(48, true);
+  ASSERT_TRUE(wait([&] { return agents_[0].owner.stable == 48; }));
+  std::vector<ChannelPtr> guests;
+  ControlDoor silent(loop_, job_key_, [&](const Visitor&, ChannelPtr channel) { guests.push_back(std::move(channel)); }, [] { FAIL(); });
+  ASSERT_TRUE(silent.open(os::loopback_address()));
+  agents_[2].keeper->set_address(7, {os::loopback_address(), silent.port()});
+  begin_fetch({1, 7});
+  EXPECT_FALSE(wait([&] { return fetched_.has_value(); }, 100));
+  ASSERT_EQ(guests.size(), 1u) << "it is asked";
+  agents_[2].keeper->lose_place(7);
+  ASSERT_TRUE(wait([&] { return fetched_.has_value(); }, 1000));
+  EXPECT_EQ(fetched_->failure, "");
+  EXPECT_FALSE(fetched_->all_places);
+  EXPECT_EQ(fetched_->found[rank].bytes.size(), 48u);
+  // It wakes up.
+  guests[0]->send(ControlKind::events_content, EventsContent{.rank = rank.value, .term = 1});
+  begin_fetch({7, 1}, Term{2});
+  ASSERT_TRUE(wait([&] { return fetched_.has_value(); }, 1000)) << "its loss came before the question";
+  EXPECT_FALSE(fetched_->all_places);
 }
 
 class OptimistKeeperTest : public EventKeeperTest {

@@ -72,7 +72,7 @@ void HeadLink::on_place(Bytes payload) {
   epoch_ = place.settings.epoch;
   tree_ = std::make_unique<TreeNode>(
       loop_, ticket_.key, self_, place.settings,
-      TreeNode::Handlers{[this](NodeId, ControlKind kind, Bytes body) { on_message(kind, body); }, [](NodeId, std::uint32_t) {},
+      TreeNode::Handlers{[this](NodeId, ControlKind kind, Bytes body) { on_message(kind, body); }, [this](NodeId agent, std::uint32_t) { handlers_.on_dead(agent); },
                          [this](TreeNode::EndReason reason) { on_tree_ended(reason); },
                          [this](NodeId wanted) { send(ControlKind::where, std::as_bytes(std::span(&wanted.value, 1))); }});
   tree_->set_address(head_node, {head_address_, ticket_.port});

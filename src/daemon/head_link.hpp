@@ -23,6 +23,7 @@ class HeadLink {
     std::function<void()> on_head_back;    // another one: from here on there is somebody to speak to
     std::function<void(int agent, ChannelPtr)> on_events_guest;
     std::function<void(const std::string& line)> on_stranger;
+    std::function<void(NodeId agent)> on_dead;  // another one, for good
   };
   HeadLink(os::EventLoop& loop, const AgentTicket& ticket, Handlers handlers);
   ~HeadLink();
