@@ -120,7 +120,7 @@ void Agent::on_message(ControlKind kind, Bytes payload) {
     case ControlKind::roll_back:
       return on_roll_back(payload);
     case ControlKind::forget_events:
-      if (EventsName name; keeper_ && read_struct(payload, name)) keeper_->forget(Rank{name.rank}, Term{name.term});
+      if (ForgetEvents what; keeper_ && read_struct(payload, what)) keeper_->forget(what);
       return;
     case ControlKind::settled:
       if (RankOnly name; keeper_ && read_struct(payload, name)) keeper_->on_settled(Rank{name.rank});

@@ -67,7 +67,7 @@ enum class ControlKind : std::uint32_t {
   hold_events,  // HoldEvents: fault injection
   disk_fault,   // DiskFault: fault injection
   cut,     // Cut, then u16 of every agent: fault injection
-  forget_events,  // EventsName: the hosting before this term
+  forget_events,  // ForgetEvents: its holders are others
   settled,        // RankOnly: all holders have what its hosting here found, and whoever takes it over will ask them
   events_cut,     // EventsCut: news for all, before anything of that hosting. Also from who has the rank to its holder
   roll_back,      // RollBack
@@ -157,6 +157,12 @@ struct AdoptedRank {
 struct EventsName {
   std::int32_t rank = 0;
   std::uint32_t term = 0;
+};
+// What hostings before this term gave, and that one before it had this generation.
+struct ForgetEvents {
+  std::int32_t rank = 0;
+  std::uint32_t term = 0;
+  std::uint32_t generation = 0;
 };
 struct EventsAppend {
   std::int32_t rank = 0;

@@ -92,7 +92,7 @@ class EventKeeper {
   void give_up_fetch();  // nobody wants to know any more
   // It is dead: nothing more is awaited of it, also where its network does not tell (a machine that stands still closes no connection).
   void lose_place(int agent);
-  void forget(Rank rank, Term below) { store_.forget(rank, below); }
+  void forget(const ForgetEvents& what) { store_.forget(Rank{what.rank}, Term{what.term}, Generation{what.generation}); }
 
   Generation generation() const;  // the newest of all copies
 

@@ -425,7 +425,8 @@ void Head::settle_held(int agent) {
     keep(rank);
     agents_.send(agent, ControlKind::settled, RankOnly{rank});
     for (int place : others) {
-      if (!states_[static_cast<std::size_t>(place)].gone) agents_.send(place, ControlKind::forget_events, EventsName{rank, h.term});
+      if (states_[static_cast<std::size_t>(place)].gone) continue;
+      agents_.send(place, ControlKind::forget_events, ForgetEvents{rank, h.term, held.generation.value});
     }
   }
 }

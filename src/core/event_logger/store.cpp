@@ -138,9 +138,18 @@ TestClock Store::last_failed(Rank rank) const {
   return at == streams_.end() ? TestClock{} : at->second.last_failed;
 }
 
-void Store::forget(Rank rank, Term below) {
+void Store::forget(Rank rank, Term below, Generation generation) {
   auto at = streams_.find(rank);
-  if (at == streams_.end() || at->second.label.term >= below) return;
+  if (at == streams_.end()) return;
+  const Label& label = at->second.label;
+#ifdef HOLDFAST_MUTATE_FORGET_CHOSEN_AGAIN
+  const bool replaced = true;
+#elif defined(HOLDFAST_MUTATE_KEEP_REPLACED)
+  const bool replaced = false;
+#else
+  const bool replaced = label.generation < generation;  // else it was named again before it heard of this
+#endif
+  if (label.term > below || (label.term == below && !replaced)) return;
   bytes_ -= at->second.bytes.size();
 #ifdef HOLDFAST_MUTATE_FORGET_FENCE
   streams_.erase(at);

@@ -56,8 +56,9 @@ class Store {
 
   std::uint64_t end(Rank rank) const;
   TestClock last_failed(Rank rank) const;
-  // What hostings before this term appended; the rank's present holder is another. They are refused from then on.
-  void forget(Rank rank, Term below);
+  // What hostings before this term appended, and that one while this was its holder in an earlier generation: the rank's present holder is
+  // another. Hostings before are refused from then on.
+  void forget(Rank rank, Term below, Generation generation = {});
   std::uint64_t bytes() const { return bytes_; }
 
  private:

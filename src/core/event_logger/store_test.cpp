@@ -108,6 +108,34 @@ TEST(Store, WhatAnOlderHostingHadPromisedBehindACutIsNot) {
   EXPECT_EQ(content.bytes.size(), 16u);
 }
 
+// The head has named another holder, which has all by now; perhaps this one again since then.
+TEST(Store, WhoIsReplacedForgetsWhatTheSameHostingHadGiven) {
+  Store store(64);
+  ASSERT_EQ(store.on_append(rank, Term{0}, Generation{1}, 0, {}, {}, std::vector<std::byte>(48)), Store::Verdict::taken);
+  store.forget(rank, Term{0}, Generation{1});
+  EXPECT_EQ(store.end(rank), 48u) << "it is the present holder";
+  store.forget(rank, Term{0}, Generation{2});
+  EXPECT_EQ(store.bytes(), 0u) << "a full one has room again";
+  EXPECT_EQ(store.on_append(rank, Term{0}, Generation{1}, 48, {48, {}}, {}, std::vector<std::byte>(8)), Store::Verdict::gap);
+  ASSERT_EQ(store.on_append(rank, Term{0}, Generation{3}, 0, {48, {}}, {}, {}), Store::Verdict::taken);
+  ASSERT_EQ(store.on_append(rank, Term{0}, Generation{3}, 0, {48, {}}, {}, std::vector<std::byte>(48)), Store::Verdict::taken);
+  store.forget(rank, Term{0}, Generation{2});
+  EXPECT_EQ(store.end(rank), 48u) << "said late";
+  const auto content = store.on_open(rank, Term{1});
+  EXPECT_TRUE(content.known);
+  EXPECT_EQ(content.generation, Generation{3});
+}
+
+TEST(Store, WhatWasForgottenIsNobodysCopy) {
+  Store store(64);
+  ASSERT_EQ(store.on_append(rank, Term{0}, Generation{1}, 0, {}, {}, std::vector<std::byte>(48)), Store::Verdict::taken);
+  store.forget(rank, Term{0}, Generation{2});
+  for (std::uint32_t term = 1; term < 3; ++term) {
+    const auto content = store.on_open(rank, Term{term});
+    EXPECT_EQ(content.generation, Generation{}) << "one of a generation that has all would suffice";
+  }
+}
+
 // One that was whole, of which a copy was begun before the cut, has promised no more either.
 TEST_F(Begun, PromisesNoMoreThanWhatIsLeftOfTheOlderOne) {
   open(Term{2});
