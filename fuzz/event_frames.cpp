@@ -34,6 +34,11 @@ struct Owner : daemon::EventKeeper::Owner {
   }
   void on_looked_at(Rank, bool) override {}
   void on_busy() override {}
+  const core::vprotocol::Cuts& cuts(Rank rank) override {
+    static const core::vprotocol::Cuts none;
+    HF_CHECK(rank.value < ranks);
+    return none;
+  }
   void trim(Rank rank, core::event_logger::Found& found) override {
     HF_CHECK(rank.value < ranks);
     core::event_logger::keep(found, 48);
@@ -65,6 +70,15 @@ void put(Octets& out, ControlKind kind, const T& body, std::size_t more = 0) {
   out.resize(out.size() + more);
 }
 
+void put_cuts(Octets& out, const daemon::EventsName& hosting, Random& random) {
+  core::vprotocol::Cuts cuts;
+  for (std::uint32_t term = 1; term < 4; ++term) cuts.add(Term{term}, random() % 65);
+  Octets encoded;
+  cuts.encode(encoded);
+  put(out, ControlKind::events_cuts, hosting, encoded.size());
+  std::ranges::copy(encoded, out.end() - static_cast<std::ptrdiff_t>(encoded.size()));
+}
+
 }  // namespace
 
 Octets sample(Random& random) {
@@ -81,7 +95,7 @@ Octets sample(Random& random) {
         put(out, ControlKind::events_content, daemon::EventsContent{rank, 1, 0, 1, small(3), 0, small(65), small(4), 0, 0, total}, total);
         break;
       }
-      case 5: put(out, ControlKind::events_cut, daemon::EventsCut{rank, small(4), small(65)}); break;
+      case 5: put_cuts(out, daemon::EventsName{rank, small(4)}, random); break;
       case 6: put(out, ControlKind::events_known, daemon::EventsKnown{rank, small(3), small(65)}); break;
       case 4: put(out, ControlKind::events_refused, daemon::EventsName{rank, small(4)}); break;
       default: put(out, ControlKind::events_full, std::uint8_t{});

@@ -153,6 +153,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   bool may_leave(LocalRank& rank, LocalRank::UnstableOutput& output);
   bool on_known(Rank rank, Term term, std::uint64_t position) override;
   void trim(Rank rank, EventKeeper::Found& found) override;
+  const core::vprotocol::Cuts& cuts(Rank rank) override { return cuts_.of(rank); }
 
   // ---- agent_return.cpp: another head goes on for a lost one
   void on_head_lost();

@@ -69,11 +69,12 @@ enum class ControlKind : std::uint32_t {
   cut,     // Cut, then u16 of every agent: fault injection
   forget_events,  // ForgetEvents: its holders are others
   settled,        // RankOnly: all holders have what its hosting here found, and whoever takes it over will ask them
-  events_cut,     // EventsCut: news for all, before anything of that hosting. Also from who has the rank to its holder
+  events_cut,     // EventsCut: news for all, before anything of that hosting
   roll_back,      // RollBack
   // Between agents, docs/node-loss.md. The connecting one, who has the ranks:
   events_append,  // EventsAppend, then bytes
   events_open,    // EventsName
+  events_cuts,    // EventsName: a hosting here, then Cuts::encode of its rank. Before its first append on a connection; protocol optimist
   // In both directions, protocol optimist: events_known, EventsKnown of several ranks: what is stable, as far as it was not told yet.
   // Of none: who appends nothing wants to be told too
   events_known,

@@ -61,11 +61,13 @@ void EventKeeper::tell_known(ControlChannel& channel, std::uint64_t& told, const
   if (!news.empty()) channel.send_bytes(ControlKind::events_known, std::as_bytes(std::span(news)));
 }
 
-// A holder of this connection may have what a hosting before had sent.
-void EventKeeper::tell_cuts(Copy& copy) {
-  for (const auto& [rank, cuts] : cuts_) {
-    for (const EventsCut& cut : cuts) copy.visit.door->channel().send(ControlKind::events_cut, cut);
-  }
+// A holder may have what any hosting before had sent. All cuts at once: it takes no older one behind the newest.
+void EventKeeper::tell_cuts(Copy& copy, Rank rank) {
+  const Term term = terms_.at(rank);
+  if (!optimist_ || !on_nodes_ || !copy.open() || term == Term{}) return;
+  std::vector<std::byte> encoded;
+  owner_.cuts(rank).encode(encoded);
+  copy.visit.door->channel().send(ControlKind::events_cuts, EventsName{rank.value, term.value}, encoded);
 }
 
 }  // namespace hf::daemon

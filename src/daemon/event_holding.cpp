@@ -39,12 +39,24 @@ void EventKeeper::on_guest_frame(const GuestPtr& guest, ControlKind kind, Bytes 
     });
   } else if (EventsName name; kind == ControlKind::events_open && read_struct(payload, name) && name.rank >= 0) {
     on_open(*guest, name);
-  } else if (EventsCut cut; kind == ControlKind::events_cut && optimist_ && read_struct(payload, cut) && cut.rank >= 0) {
-    store_.on_cut(Rank{cut.rank}, Term{cut.term}, cut.position);  // the first append of that term is refused where this was
+  } else if (EventsName hosting; kind == ControlKind::events_cuts && optimist_ && read_struct(payload, hosting) && hosting.rank >= 0) {
+    on_cuts(hosting, payload);
   } else if (kind == ControlKind::events_known && optimist_) {
     learn(payload, guest.get());
     if (!std::exchange(guest->wants_known, true)) exchange_soon();
   }
+}
+
+// What is here goes on as far as no cut since was before it. The first append of that term is refused where this was.
+void EventKeeper::on_cuts(const EventsName& hosting, Bytes encoded) {
+  const auto cuts = core::vprotocol::Cuts::decode(encoded);
+  const Rank rank{hosting.rank};
+  const Term term{hosting.term};
+  if (!cuts || cuts->newest() < term) return;  // with which that hosting begins
+#ifdef HOLDFAST_MUTATE_NEWEST_CUT_ALONE
+  return store_.on_cut(rank, term, cuts->kept(Term{term.value - 1}));
+#endif
+  store_.on_cut(rank, term, cuts->kept(store_.term(rank)));
 }
 
 void EventKeeper::on_append(Guest& guest, const EventsAppend& append, Bytes bytes) {

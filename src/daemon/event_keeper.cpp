@@ -92,6 +92,7 @@ void EventKeeper::add_rank(Rank rank, Term term, const Extent& promised, bool se
     copies_.on_published(rank, owner_.written(rank));
   }
   if (files_) files_->add_rank(rank, term, promised, told);
+  for (Copy& copy : kept_) tell_cuts(copy, rank);
   tell(rank);
   pump();
 }
@@ -103,10 +104,7 @@ void EventKeeper::roll_back(Rank rank, Term term, std::uint64_t position) {
     copies_.on_published(rank, owner_.written(rank));
   }
   if (files_) files_->roll_back(rank, term, position);
-  cuts_[rank].push_back({rank.value, term.value, position});
-  for (Copy& copy : kept_) {
-    if (copy.open()) copy.visit.door->channel().send(ControlKind::events_cut, cuts_[rank].back());
-  }
+  for (Copy& copy : kept_) tell_cuts(copy, rank);
   tell(rank);
   pump();
 }
@@ -187,7 +185,7 @@ void EventKeeper::on_visit_open(std::uint64_t number) {
   Copy* copy = copy_of(number);
   if (!copy) return;  // the one that stands by
   copies_.on_connected(copy->number, copy->generation);
-  tell_cuts(*copy);
+  for (auto [rank, term] : terms_) tell_cuts(*copy, rank);
   pump(*copy);
   if (terms_.empty() || !on_nodes_) copy->lost_at = {};  // nothing will be acknowledged
   if (optimist_) ask_for_known(copy->visit);

@@ -11,6 +11,7 @@
 #include "core/event_logger/copies.hpp"
 #include "core/event_logger/found.hpp"
 #include "core/event_logger/store.hpp"
+#include "core/vprotocol/cuts.hpp"
 #include "daemon/control_door.hpp"
 #include "daemon/event_files.hpp"
 #include "segment/carried_events.hpp"
@@ -41,6 +42,7 @@ class EventKeeper {
     // False: there is no such rank, or it cannot be.
     virtual bool on_known(Rank rank, Term term, std::uint64_t position) = 0;
     virtual void trim(Rank rank, core::event_logger::Found& found) = 0;
+    virtual const core::vprotocol::Cuts& cuts(Rank rank) = 0;  // as far as this agent has heard: those of a hosting here before it begins
     // And: the rank need not say what it writes, or has to again (BoardDependencies::looked_at).
     virtual void on_looked_at(Rank rank, bool on) = 0;
     virtual void on_busy() = 0;  // TreeNode::on_busy
@@ -166,10 +168,11 @@ class EventKeeper {
   void exchange_soon();
   void exchange();
   void tell_known(ControlChannel& channel, std::uint64_t& told, const void* to);
-  void tell_cuts(Copy& copy);
+  void tell_cuts(Copy& copy, Rank rank);
   // event_holding.cpp
   void on_guest_frame(const GuestPtr& guest, ControlKind kind, Bytes payload);
   void on_append(Guest& guest, const EventsAppend& append, Bytes bytes);
+  void on_cuts(const EventsName& hosting, Bytes encoded);
   void on_open(Guest& guest, const EventsName& name);
   core::event_logger::Store::Content open(Rank rank, Term term);
   void answer(Guest& guest);
@@ -225,7 +228,6 @@ class EventKeeper {
   std::uint64_t news_ = 0;
   os::EventLoop::TimerId exchange_ = 0;
   Instant exchanged_at_{};
-  std::map<Rank, std::vector<EventsCut>> cuts_;  // of the rollbacks here, terms rising: a holder may have a copy from before all of them
   std::shared_ptr<Fetch> fetch_;
   std::set<int> lost_;  // agents, for good
   std::shared_ptr<bool> here_ = std::make_shared<bool>();  // as long as this is

@@ -40,11 +40,13 @@ struct Owner : EventKeeper::Owner {
   std::vector<segment::CarriedEvents::Piece> fence(Rank, Term, Term) override { return {}; }
   bool on_known(Rank, Term, std::uint64_t) override { return true; }
   void trim(Rank, Found&) override {}
+  const core::vprotocol::Cuts& cuts(Rank) override { return told_cuts; }
   void on_busy() override {}
   void on_looked_at(Rank, bool on) override {
     looked_at = on;
     if (!on) events.resize(events.size() + std::exchange(writes_meanwhile, 0));
   }
+  core::vprotocol::Cuts told_cuts;
   std::vector<std::byte> events;
   TestClock last_failed{};
   std::uint64_t stable = 0;
@@ -66,7 +68,7 @@ class EventKeeperTest : public testing::Test {
     base_ = testing::TempDir() + "keeper-XXXXXX";
     ASSERT_NE(::mkdtemp(base_.data()), nullptr);
     ASSERT_TRUE(EventDirectory::make(base_ + "/job", key, 4));
-    for (int number = 0; number < 3; ++number) make(number);
+    for (int number = 0; number < 4; ++number) make(number);
   }
   bool optimist_ = false;  // and at level `node` only
   void TearDown() override {
@@ -125,7 +127,7 @@ class EventKeeperTest : public testing::Test {
   os::EventLoop loop_;
   const JobKey job_key_{};
   std::string base_;
-  Agent agents_[3];
+  Agent agents_[4];
   std::optional<EventKeeper::Fetched> fetched_;
 };
 
@@ -289,6 +291,40 @@ TEST_F(OptimistKeeperTest, WhatWasPromisedBehindACutIsForgotten) {
   EXPECT_EQ(found.bytes.size(), 16u);
   EXPECT_LE(found.promised.end, 16u);
   EXPECT_EQ(found.last_failed, TestClock{});
+}
+
+// Agent 1 held what the first hosting had. The next one was cut to 48 bytes and has agent 3, is cut to 64, and has agent 1 again.
+TEST_F(OptimistKeeperTest, AHolderThatIsChosenAgainHearsOfAllCutsSince) {
+  host();
+  write(80, true);
+  ASSERT_TRUE(is_stable(80, 10'000));
+  EXPECT_EQ(fetch({1}).found[rank].bytes.size(), 80u);
+  Owner& owner = agents_[2].owner;
+  for (int from : {2, 3}) {
+    for (int to : {1, 3}) agents_[from].keeper->set_address(to, {os::loopback_address(), agents_[to].door->port()});
+  }
+  auto grow = [&](std::size_t to) {
+    owner.events.resize(to, std::byte{2});
+    agents_[2].keeper->look(rank);
+    ASSERT_TRUE(wait([&] { return owner.stable == to; }));
+  };
+  owner.told_cuts.add(Term{1}, 48);
+  owner.events.resize(48, std::byte{1});
+  agents_[2].keeper->add_rank(rank, Term{1}, {48, {}});
+  agents_[2].keeper->set_holder(0, 3, Generation{1}, -1);
+  ASSERT_TRUE(wait([&] { return owner.held; }));
+  agents_[2].keeper->on_settled(rank);
+  grow(96);
+  owner.told_cuts.add(Term{2}, 64);
+  owner.events.resize(64);
+  agents_[2].keeper->roll_back(rank, Term{2}, 64);
+  grow(80);
+  owner.held = false;
+  agents_[2].keeper->set_holder(0, 1, Generation{2}, -1);
+  ASSERT_TRUE(wait([&] { return owner.held; }));
+  begin_fetch({1}, Term{3});
+  ASSERT_TRUE(wait([this] { return fetched_.has_value(); }));
+  EXPECT_EQ(fetched_->found[rank].bytes, owner.events);
 }
 
 }  // namespace
