@@ -32,6 +32,7 @@ struct Owner : daemon::EventKeeper::Owner {
   bool on_known(Rank rank, Term term, std::uint64_t position) override {
     return rank.value >= 0 && rank.value < ranks && term.value <= UINT16_MAX && position >> wire::board_position_bits == 0;
   }
+  void on_news() override {}
   void on_looked_at(Rank, bool) override {}
   void on_busy() override {}
   const core::vprotocol::Cuts& cuts(Rank rank) override {

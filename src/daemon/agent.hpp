@@ -152,6 +152,7 @@ class Agent : private BootstrapOwner, private SegmentProvider, private EventKeep
   std::vector<core::vprotocol::Dependency> unstable_dependencies(LocalRank& rank);
   bool may_leave(LocalRank& rank, LocalRank::UnstableOutput& output);
   bool on_known(Rank rank, Term term, std::uint64_t position) override;
+  void on_news() override;
   void trim(Rank rank, EventKeeper::Found& found) override;
   const core::vprotocol::Cuts& cuts(Rank rank) override { return cuts_.of(rank); }
 

@@ -156,13 +156,15 @@ void Agent::cut_found(std::map<Rank, EventKeeper::Found>& found) {
 
 bool Agent::on_known(Rank rank, Term term, std::uint64_t position) {
   if (rank.value < 0 || rank.value >= job_.rank_count() || term.value > term_max || position > wire::board_position_max) return false;
-  board_.set_stable_of(rank.value, term, position);
-  stable_.raise({rank, term, position});
+  if (stable_.raise({rank, term, position})) board_.set_stable_of(rank.value, term, position);
+  return true;
+}
+
+void Agent::on_news() {
   for (auto& here : ranks_) {
     pass_stable_output(*here);
     if (here->alive()) follow_stream(*here, follow_bytes);
   }
-  return true;
 }
 
 // What the rank depends on now, of others, and is not known to be stable.

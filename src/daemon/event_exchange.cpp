@@ -12,17 +12,19 @@ constexpr std::int64_t exchange_ns = 1 * os::millisecond_ns;  // at most so ofte
 }  // namespace
 
 void EventKeeper::learn(Rank rank, Term term, std::uint64_t position, const void* from) {
-  if (auto at = known_.find(rank); at != known_.end()) {
-    const Known& known = at->second;
-    if (term < known.term || (term == known.term && position <= known.position)) return;
-  }
-  if (!owner_.on_known(rank, term, position)) return;
-  known_[rank] = {term, position, ++news_, from};
+  if (!owner_.on_known(rank, term, position) || !known_.raise({rank, term, position})) return;
+  known_from_[rank] = from;
+  has_news_ = true;
   exchange_soon();
 }
 
 void EventKeeper::learn(Bytes payload, const void* from) {
   for (EventsKnown known; read_struct(payload, known);) learn(Rank{known.rank}, Term{known.term}, known.position, from);
+  pass_news();
+}
+
+void EventKeeper::pass_news() {
+  if (std::exchange(has_news_, false)) owner_.on_news();
 }
 
 // Who has no ranks appends nothing by which the holder would know that it is to be told.
@@ -52,12 +54,13 @@ void EventKeeper::exchange() {
 }
 
 void EventKeeper::tell_known(ControlChannel& channel, std::uint64_t& told, const void* to) {
+  const bool first = told == 0;
+  known_.take_changes(told, changes_);
   std::vector<EventsKnown> news;
-  for (const auto& [rank, known] : known_) {
+  for (const auto& known : changes_) {
     // Who is told for the first time is told all: one before it may have had the same address.
-    if (known.number > told && (told == 0 || known.from != to)) news.push_back({rank.value, known.term.value, known.position});
+    if (first || known_from_.at(known.rank) != to) news.push_back({known.rank.value, known.term.value, known.position});
   }
-  told = news_;
   if (!news.empty()) channel.send_bytes(ControlKind::events_known, std::as_bytes(std::span(news)));
 }
 

@@ -134,8 +134,9 @@ void EventKeeper::set_holder(int number, int agent, Generation generation, int s
   copies_.on_no_holder(number);
   for (auto [rank, term] : terms_) {
     see_written(rank);  // all of it is stable now, also what nobody has told of
-    tell(rank);
+    tell_first(rank);
   }
+  pass_news();
 }
 
 EventKeeper::Visit EventKeeper::visit(int agent) {
@@ -234,12 +235,14 @@ void EventKeeper::on_answer(Copy& copy, Bytes payload) {
   for (EventsStable stable; read_struct(payload, stable);) {
     Rank rank{stable.rank};
     if (!copies_.on_stable(copy.number, rank, Term{stable.term}, {stable.end, TestClock{stable.last_failed}})) {
+      pass_news();
       return on_holder_closed(copy, "it answers what was not asked");
     }
-    tell(rank);
+    tell_first(rank);
     // Events that go with the rank's messages need not be stable, and are fetched when it says so.
     if (!carriable_ || look_again_.erase(rank) != 0) look_again(rank);
   }
+  pass_news();
   pump();
   Generation held;
   if (!copies_.poll_held(copy.number, held)) return;
@@ -283,6 +286,12 @@ void EventKeeper::stop_carrying() {
 }
 
 void EventKeeper::tell(Rank rank) {
+  tell_first(rank);
+  pass_news();
+}
+
+// Of several.
+void EventKeeper::tell_first(Rank rank) {
   const Extent extent = stable(rank);
   owner_.on_stable(rank, extent);
   if (optimist_) learn(rank, terms_.at(rank), extent.end, nullptr);

@@ -6,12 +6,14 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/event_logger/copies.hpp"
 #include "core/event_logger/found.hpp"
 #include "core/event_logger/store.hpp"
 #include "core/vprotocol/cuts.hpp"
+#include "core/vprotocol/stable_vector.hpp"
 #include "daemon/control_door.hpp"
 #include "daemon/event_files.hpp"
 #include "segment/carried_events.hpp"
@@ -38,9 +40,11 @@ class EventKeeper {
     virtual Extent carried(Rank rank) = 0;  // what it may have given so, over all its incarnations
     // From now on no rank here takes events of that rank below this term; what they took under `held`, in order of position.
     virtual std::vector<segment::CarriedEvents::Piece> fence(Rank rank, Term below, Term held) = 0;
-    // Protocol optimist: events of any rank of the job are stable up to there; and what later hostings than that one's have begun without.
-    // False: there is no such rank, or it cannot be.
+    // Protocol optimist: events of any rank of the job are stable up to there, as may have been known before. False: there is no such rank, or
+    // it cannot be. Then once for all that came together, if some of it was news.
     virtual bool on_known(Rank rank, Term term, std::uint64_t position) = 0;
+    virtual void on_news() = 0;
+    // What later hostings than that one's have begun without.
     virtual void trim(Rank rank, core::event_logger::Found& found) = 0;
     virtual const core::vprotocol::Cuts& cuts(Rank rank) = 0;  // as far as this agent has heard: those of a hosting here before it begins
     // And: the rank need not say what it writes, or has to again (BoardDependencies::looked_at).
@@ -152,6 +156,7 @@ class EventKeeper {
   void pump();
   void pump(Copy& copy);
   void tell(Rank rank);
+  void tell_first(Rank rank);
   void look_again(Rank rank);
   void on_stable_on_disk(Rank rank);
   bool is_fenced_by(const EventsName& refused) const;
@@ -164,6 +169,7 @@ class EventKeeper {
   // event_exchange.cpp
   void learn(Rank rank, Term term, std::uint64_t position, const void* from);
   void learn(Bytes payload, const void* from);
+  void pass_news();
   void ask_for_known(Visit& visit);
   void exchange_soon();
   void exchange();
@@ -208,12 +214,6 @@ class EventKeeper {
   bool carriable_ = false;
   std::set<Rank> look_again_;  // while it is carriable: they want to know when what they wrote since is stable
   // Protocol optimist.
-  struct Known {
-    Term term{};
-    std::uint64_t position = 0;
-    std::uint64_t number = 0;      // of the news
-    const void* from = nullptr;    // who told it; null: it is of this agent
-  };
   struct Looks {
     Extent seen;
     int in_vain = 0;  // in a row
@@ -224,8 +224,10 @@ class EventKeeper {
   bool optimist_;
   std::map<Rank, Looks> looked_at_;  // unasked, once a millisecond
   os::EventLoop::TimerId next_look_ = 0;
-  std::map<Rank, Known> known_;
-  std::uint64_t news_ = 0;
+  core::vprotocol::StableVector known_;
+  std::unordered_map<Rank, const void*> known_from_;  // who told it; null: it is of this agent
+  std::vector<core::vprotocol::Dependency> changes_;
+  bool has_news_ = false;
   os::EventLoop::TimerId exchange_ = 0;
   Instant exchanged_at_{};
   std::shared_ptr<Fetch> fetch_;

@@ -38,7 +38,8 @@ struct Owner : EventKeeper::Owner {
   void on_carriable(int agent) override { carriable = carriable || agent >= 0; }
   Extent carried(Rank) override { return {}; }
   std::vector<segment::CarriedEvents::Piece> fence(Rank, Term, Term) override { return {}; }
-  bool on_known(Rank, Term, std::uint64_t) override { return true; }
+  bool on_known(Rank of, Term, std::uint64_t) override { return of.value < 1000; }
+  void on_news() override { ++news; }
   void trim(Rank, Found&) override {}
   const core::vprotocol::Cuts& cuts(Rank) override { return told_cuts; }
   void on_busy() override {}
@@ -50,6 +51,7 @@ struct Owner : EventKeeper::Owner {
   std::vector<std::byte> events;
   TestClock last_failed{};
   std::uint64_t stable = 0;
+  int news = 0;
   std::size_t writes_meanwhile = 0;  // before the rank sees that it is looked at no more
   std::size_t writes_behind = 0;     // just after it was looked at, which the rank does not know
   bool held = false, fenced = false, carriable = false, looked_at = false;
@@ -267,6 +269,50 @@ TEST_F(OptimistKeeperTest, WhatIsWrittenBeforeItCeasesToLookIsFound) {
   write(16, true);
   EXPECT_TRUE(is_stable(48, 1000)) << agents_[0].owner.stable;
   EXPECT_TRUE(wait([&] { return !agents_[0].owner.looked_at; }));
+}
+
+// Of those who tell agent 1 what is stable, and are told.
+class KnownTest : public OptimistKeeperTest {
+ protected:
+  struct Teller {
+    std::vector<std::int32_t> told;  // ranks
+    std::unique_ptr<ControlVisit> visit;
+  };
+  void join(Teller& teller, int number) {
+    teller.visit = std::make_unique<ControlVisit>(
+        loop_, job_key_, NodeId(number), Purpose::events, Address{os::loopback_address(), agents_[1].door->port()},
+        ControlVisit::Handlers{[&teller] { teller.visit->channel().send_bytes(ControlKind::events_known); },
+                               [&teller](ControlKind kind, Bytes payload) {
+                                 if (kind != ControlKind::events_known) return;
+                                 for (EventsKnown known; read_struct(payload, known);) teller.told.push_back(known.rank);
+                               },
+                               [] {}});
+    ASSERT_TRUE(wait([&] { return teller.visit->open(); }));
+  }
+  static void say(Teller& teller, const std::vector<EventsKnown>& known) {
+    teller.visit->channel().send_bytes(ControlKind::events_known, std::as_bytes(std::span(known)));
+  }
+};
+
+TEST_F(KnownTest, WhatHasChangedIsToldToOthersAndLookedAtOnce) {
+  Teller one, other;
+  join(one, 5);
+  join(other, 6);
+  say(one, {{2, 0, 16}, {4, 0, 16}, {3, 0, 32}, {2000, 0, 16}});
+  ASSERT_TRUE(wait([&] { return other.told.size() == 3 && one.told.size() == 3; })) << "who is told first is told all";
+  EXPECT_EQ(agents_[1].owner.news, 1);
+  other.told.clear();
+  one.told.clear();
+  say(one, {{2, 0, 16}, {4, 0, 8}, {3, 1, 16}});
+  ASSERT_TRUE(wait([&] { return !other.told.empty(); }));
+  EXPECT_EQ(agents_[1].owner.news, 2);
+  say(other, {{7, 0, 16}});
+  ASSERT_TRUE(wait([&] { return !one.told.empty(); }));
+  say(other, {{7, 0, 16}});
+  EXPECT_FALSE(wait([&] { return other.told.size() > 1 || one.told.size() > 1; }, 20));
+  EXPECT_EQ(other.told, (std::vector<std::int32_t>{3}));
+  EXPECT_EQ(one.told, (std::vector<std::int32_t>{7}));
+  EXPECT_EQ(agents_[1].owner.news, 3);
 }
 
 // Agent 2 takes the rank over, whose stream was cut to nothing by then, and has the same holder; and is lost as well.
