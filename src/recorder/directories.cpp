@@ -27,7 +27,7 @@ int (*next_mkfifoat)(int, const char*, mode_t);
 
 // The directory in which names are looked up by the process, or a name that needs none.
 bool is_plain(const void* caller, int directory, const char* path) {
-  return (directory == AT_FDCWD || path[0] == '/') && process.records_in_main_thread(caller);
+  return is_name(path) && (directory == AT_FDCWD || path[0] == '/') && process.records_in_main_thread(caller);
 }
 
 }  // namespace
