@@ -22,7 +22,7 @@
 namespace hf::daemon {
 namespace {
 
-int complain(const Error& error) {
+int not_detached(const Error& error) {
   os::print_error("holdfast: {}\n", error.text);
   return 1;
 }
@@ -88,26 +88,26 @@ int wait_for_job(const std::string& id, const KeptJob& job, os::UniqueFd started
 
 int run_in_background(RunOptions options) {
   close_other_descriptors();
-  if (auto cleared = clear_ended(ended_jobs_max); !cleared) return complain(cleared.error());
+  if (auto cleared = clear_ended(ended_jobs_max); !cleared) return not_detached(cleared.error());
   Result<JobSocket> socket = JobSocket::make(is_kept);
-  if (!socket) return complain(socket.error());
+  if (!socket) return not_detached(socket.error());
   const std::string id = socket->id();
   Result<KeptJob> job = make_kept_job(id);
-  if (!job) return complain(job.error());
+  if (!job) return not_detached(job.error());
   Result<os::Pipe> started = os::make_pipe(), stray = os::make_pipe();
-  if (!started || !stray) return complain((started ? stray : started).error());
+  if (!started || !stray) return not_detached((started ? stray : started).error());
   Result<HeadSeat> seat = make_head_seat(options.launch, options.hosts);
   Result<> kept = seat ? keep_seat(*seat, options.job.rank_count(), options.job.agent_count()) : std::unexpected(seat.error());
   if (!kept) {
     job->remove();
-    return complain(kept.error());
+    return not_detached(kept.error());
   }
   os::set_non_blocking(stray->read.get());
   std::fflush(nullptr);
   const pid_t head = ::fork();
   if (head < 0) {
     job->remove();
-    return complain({Lost::job, fmt::format("cannot start a process: {}", std::strerror(errno))});
+    return not_detached({Lost::job, fmt::format("cannot start a process: {}", std::strerror(errno))});
   }
   if (head == 0) {
     started->read.reset();

@@ -27,7 +27,7 @@ int (*next_timer_delete)(timer_t);
 template <class Function>
 Function* next_timer(Function*& cached, const char* name) {
   for (const char* version : {"GLIBC_2.34", "GLIBC_2.3.3"}) {
-    if (!cached) cached = reinterpret_cast<Function*>(::dlvsym(RTLD_NEXT, name, version));
+    if (!cached) cached = reinterpret_cast<Function*>(find_next(name, version));
   }
   return next(cached, name);
 }
