@@ -97,7 +97,10 @@ class Threads(unittest.TestCase):
             text = f"HOLDFAST_SEED={SEED}\n{outcome.shell_line()}\n{outcome.stderr}"
             self.assertEqual((outcome.exit_code, outcome.stdout), (0, b"ok 3000\n"), text)
             self.assertGreater(outcome.kills, 0, text)
-        outcome = jobs.run(BUILD, 3, funneled, inject=inject, timeout_s=100)
+        for _ in range(5):  # on a busy machine threads may come in the same order by chance
+            outcome = jobs.run(BUILD, 3, funneled, inject=inject, timeout_s=100)
+            if outcome.exit_code != 0:
+                break
         self.assertEqual(outcome.exit_code, 1, outcome.stderr)
         self.assertRegex(outcome.stderr, "differs .*this rank has 2 threads, and in which order they take locks was not recorded: --order-threads always")
 

@@ -22,7 +22,7 @@ constexpr std::string_view consonants = "bdfgklmnprstvz", vowels = "aeiou";
 constexpr std::size_t syllables = 3;
 constexpr int tries = 50;
 constexpr int naming_s_max = 60;
-constexpr int dying_ms_max = 1000;  // a killed process takes a while to close what it had open
+constexpr int dying_ms_max = 5000;  // a killed process takes a while to close what it had open
 
 std::string make_id() {
   std::string out;
