@@ -65,6 +65,11 @@ void JobOutput::set_terminal(OutputStream kind, bool is) {
   for (int rank = 0; rank < rank_count(); ++rank) after(rank, kind);
 }
 
+void JobOutput::set_answered(bool may_be) {
+  if (std::exchange(answered_, may_be) == may_be || !may_be) return;
+  for (OutputStream kind : {OutputStream::out, OutputStream::error}) after(0, kind);
+}
+
 // What others write waits for the end of that line.
 bool JobOutput::stands(const KeptMark& mark) const {
   return mark.rank == 0 && mark.open_bytes > 0 && rank_count() > 1 && !terminal_[mark.of_error];

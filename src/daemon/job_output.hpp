@@ -30,7 +30,7 @@ class JobOutput {
   void resume_at(int rank, OutputStream stream, const OutputGate::Position& next);
   void on_over(int rank);              // the rank will write no more
   void set_terminal(OutputStream stream, bool is);  // false at first
-  void set_answered(bool may_be) { answered_ = may_be; }  // the job's input may still bring something. True at first
+  void set_answered(bool may_be);  // the job's input may still bring something. True at first
   void say(const std::string& line);   // "holdfast: line" on stderr
   void write_error(std::string text);  // on stderr as it is
   bool empty() const { return out_->empty() && error_->empty() && waiting_[0].empty() && waiting_[1].empty(); }

@@ -79,6 +79,17 @@ TEST_F(JobOutputTest, TheOnlyRankIsNotMixedWithAnybody) {
   EXPECT_EQ(error_, "and? ");
 }
 
+TEST_F(JobOutputTest, APromptIsShownToWhoComesToAnswerIt) {
+  begin(2);
+  output_->set_answered(false);
+  write(0, "name? ");
+  pass(soon_ms);
+  EXPECT_EQ(shown(), "");
+  output_->set_answered(true);
+  pass(soon_ms);
+  EXPECT_EQ(shown(), "name? ");
+}
+
 TEST_F(JobOutputTest, ATerminalShowsAllPrompts) {
   begin(3);
   output_->set_terminal(out, true);

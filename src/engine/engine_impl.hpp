@@ -486,6 +486,7 @@ class EngineImpl {
   // replay.cpp
   void released_matches();
   void report_caught_up();
+  bool is_behind() const;
   bool is_level();
   std::uint64_t taken_before(const Peer& peer) const;
   std::uint64_t messages_taken(const Peer& from);

@@ -163,7 +163,7 @@ Result<> EngineImpl::load_past() {
 
 void EngineImpl::declare_unprotected(std::string_view function) {
   if (!job.logging) return;
-  if (!caught_up_) {
+  if (is_behind()) {
     abort(1, fmt::format("a second thread called {} while this rank was being recovered: in which order threads call MPI is "
                          "not recorded",
                          function));
@@ -185,8 +185,8 @@ std::uint64_t EngineImpl::next_look(std::uint64_t call) const {
 
 void EngineImpl::look_at_call() {
   if (calls.number == kill_at_call) ::kill(::getpid(), SIGKILL);
-  const bool behind = !caught_up_ && (calls.number < past_calls_ || protocol.replaying());
-  if (!caught_up_ && !behind && is_level()) report_caught_up();
+  const bool behind = is_behind();
+  if (!caught_up_ && !behind && (past_calls_ > 0 || is_level())) report_caught_up();
   if (drops_every_ > 0 && calls.number % drops_every_ == 0) pretend_checkpoints();
   if (std::exchange(hears_rails_, false)) progress();
   if (behind) return;

@@ -153,6 +153,7 @@ struct Peer {
   Outgoing out;
   Incoming in;
   unsigned connections = 0;   // TCP: opened so far
+  std::uint64_t closed_sent = 0, closed_taken = 0;  // messages to and from it in contexts that are closed
   std::int64_t lost_since = 0;  // protocol none: its connection broke at this time (ns); 0: it did not
   std::string lost_reason;
   bool cut_off = false;       // fault injection: nothing comes from its node or goes there

@@ -422,7 +422,10 @@ void EngineImpl::close_context(Context context) {
     state->matcher.take(*m);
     drop(static_cast<Message&>(*m));
   }
-  for (ContextPeer& p : state->peers) {
+  for (const auto& peer : peers) {
+    ContextPeer& p = state->peer(peer->rank);
+    peer->closed_sent += p.next_send.value;
+    peer->closed_taken += p.arrivals.below();
     for (auto& [number, m] : p.early) drop(*m);
     while (Message* m = p.numbered_arrived.first()) {
       p.numbered_arrived.remove(*m);

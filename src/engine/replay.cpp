@@ -37,16 +37,16 @@ void EngineImpl::released_matches() {
   if (!outer) persist_events();
 }
 
-// Messages of a rank that this one has taken, of all its incarnations, in the contexts that are open.
+// Messages of a rank that this one has taken, of all its incarnations.
 std::uint64_t EngineImpl::messages_taken(const Peer& from) {
-  std::uint64_t sum = 0;
   if (!job.logging || from.incarnation.value == 0) return 0;  // nobody asks
+  std::uint64_t sum = from.closed_taken;
   contexts.each([&](Context, ContextState& state) { sum += state.peer(from.rank).arrivals.below(); });
   return sum;
 }
 
 std::uint64_t EngineImpl::messages_sent(const Peer& to) {
-  std::uint64_t sum = 0;
+  std::uint64_t sum = to.closed_sent;
   contexts.each([&](Context, ContextState& state) { sum += state.peer(to.rank).next_send.value; });
   return sum;
 }
@@ -60,15 +60,19 @@ std::uint64_t EngineImpl::taken_before(const Peer& peer) const {
   return segment::load_acquire(theirs.taken_before);
 }
 
-// Whether this rank has come as far as its predecessors had, as far as peers tell. Their logs tell it better (`past_calls_`), but are not
-// there after the loss of a node: then somebody must have told, or this rank comes to MPI_Finalize.
+// What is known of the predecessors has not been done again yet.
+bool EngineImpl::is_behind() const { return !caught_up_ && (calls.number < past_calls_ || protocol.replaying()); }
+
+// Whether this rank has come as far as its predecessors had, as far as peers tell: where their logs do not (`past_calls_`), after the loss of a
+// node. Only people want to know. If nobody has told, it is when this rank comes to MPI_Finalize.
 bool EngineImpl::is_level() {
-  bool told = past_calls_ > 0;
+  bool told = false;
   for (const auto& peer : peers) {
     if (peer->rank == job.self) continue;
     const std::uint64_t taken = taken_before(*peer);
+    if (taken == 0) continue;
     if (taken > messages_sent(*peer)) return false;
-    told |= taken > 0;
+    told = true;
   }
   return told;
 }

@@ -14,11 +14,16 @@ namespace hf::os {
 
 namespace {
 
+// The system itself: a recorder may replace the C library's functions, and knows process ids by other numbers (src/recorder/ids.cpp).
+ssize_t move(long call, pid_t pid, const iovec* local, const iovec* remote, std::size_t pieces) {
+  return ::syscall(call, pid, local, pieces, remote, pieces, 0UL);
+}
+
 // A call may move less than it was given.
 template <class Move>
-bool move_all(std::byte* here, std::uint64_t there, std::size_t bytes, Move&& move) {
+bool move_all(std::byte* here, std::uint64_t there, std::size_t bytes, Move&& move_some) {
   for (std::size_t done = 0; done < bytes;) {
-    const ssize_t moved = move(iovec{here + done, bytes - done}, iovec{reinterpret_cast<void*>(there + done), bytes - done});
+    const ssize_t moved = move_some(iovec{here + done, bytes - done}, iovec{reinterpret_cast<void*>(there + done), bytes - done});
     if (moved <= 0) return false;
     done += static_cast<std::size_t>(moved);
   }
@@ -50,13 +55,13 @@ bool ProcessMemory::open(pid_t pid, std::uint64_t cookie_address, const MemoryCo
 
 bool ProcessMemory::read(std::uint64_t address, MutableBytes out) const {
   return move_all(out.data(), address, out.size(), [this](const iovec& local, const iovec& remote) {
-    return ::process_vm_readv(pid_, &local, 1, &remote, 1, 0);
+    return move(SYS_process_vm_readv, pid_, &local, &remote, 1);
   });
 }
 
 bool ProcessMemory::write(std::uint64_t address, Bytes in) const {
   return move_all(const_cast<std::byte*>(in.data()), address, in.size(), [this](const iovec& local, const iovec& remote) {
-    return alive() ? ::process_vm_writev(pid_, &local, 1, &remote, 1, 0) : ssize_t{-1};
+    return alive() ? move(SYS_process_vm_writev, pid_, &local, &remote, 1) : ssize_t{-1};
   });
 }
 
@@ -68,7 +73,7 @@ bool ProcessMemory::read_at_once(std::span<const Piece> pieces) const {
     remote[n++] = {reinterpret_cast<void*>(piece.address), piece.out.size()};
     bytes += piece.out.size();
   }
-  const ssize_t got = ::process_vm_readv(pid_, local.data(), n, remote.data(), n, 0);
+  const ssize_t got = move(SYS_process_vm_readv, pid_, local.data(), remote.data(), n);
   return n == pieces.size() && got >= 0 && static_cast<std::size_t>(got) == bytes;
 }
 

@@ -11,12 +11,13 @@ namespace hf::recorder {
 inline constexpr std::size_t aside_bytes = 256 << 10;
 extern std::byte aside_stack[aside_bytes];
 
-// work(), of which this function's caller sees nothing but the result, and errno where that is negative. What another thread does stays on its stack.
+// work(), of which this function's caller sees nothing but the result, and errno where that is negative. What another thread does stays on its stack, and
+// what a signal handler does: it may have interrupted work that is done here, and have another stack.
 template <class Work>
 [[gnu::always_inline]] inline auto aside(Work work) {
   using Result = std::invoke_result_t<Work&>;
   const auto here = static_cast<std::size_t>(static_cast<const std::byte*>(__builtin_frame_address(0)) - aside_stack);
-  if (!process.on_main_thread() || here < aside_bytes) [[unlikely]] return work();
+  if (!process.on_main_thread() || here < aside_bytes || inside_handler()) [[unlikely]] return work();
   const int before = errno;
   if constexpr (std::is_void_v<Result>) {
     call_on_stack(aside_stack + aside_bytes, work);

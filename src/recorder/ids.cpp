@@ -96,7 +96,12 @@ pid_t meant(pid_t pid) {
 
 using namespace hf::recorder;
 
-HOLDFAST_REPLACES pid_t getpid() noexcept { return process.records(__builtin_return_address(0)) ? show() : system_pid(); }
+HOLDFAST_REPLACES pid_t getpid() noexcept {
+  if (process.records(__builtin_return_address(0))) return show();
+  const pid_t real = system_pid();
+  // The parent of the rank was shown a number before it forked, and keeps it.
+  return !process.may_record() && own.shown != 0 && real == own.real ? own.shown : real;
+}
 
 HOLDFAST_REPLACES pid_t gettid() noexcept {
   const auto thread = static_cast<pid_t>(::syscall(SYS_gettid));
@@ -110,7 +115,8 @@ HOLDFAST_REPLACES pid_t getppid() noexcept {
     const auto real = static_cast<pid_t>(::syscall(SYS_getppid));
     std::uint64_t value = static_cast<std::uint64_t>(real);
     LibcOperation operation("getppid", records);
-    if (!operation.records()) return real;
+    // A child that is no rank knows its parent by the number that this was shown.
+    if (!operation.records()) return own.shown != 0 && real == own.real ? own.shown : real;
     if (!process.recording.replay_value(Call::parent_id, value)) process.recording.record_value(Call::parent_id, value);
     return static_cast<pid_t>(value);
   });

@@ -101,7 +101,7 @@ static void by_other_ways(int round) {
   const int shared = open(segment, O_CREAT | O_EXCL | O_RDWR, 0600);
   need(shared >= 0 && close(shared) == 0, segment);
   if (round == ROUNDS - 1) unlink(segment);
-  snprintf(command, sizeof command, "echo %d > a.tmp", round);
+  snprintf(command, sizeof command, "rm -f a.tmp; echo %d > a.tmp", round);
   need(system(command) == 0 && rename("a.tmp", "a") == 0, "a");
   add_line("./s.tmp", "w", round);
   need(rename("s.tmp", "s") == 0 && remove(".//s") == 0, "s");

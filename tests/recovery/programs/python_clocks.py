@@ -22,7 +22,8 @@ def fork():
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             os._exit(os.waitstatus_to_exitcode(status) & 255)
-        time.time(), random.SystemRandom().random(), os.getpid(), time.sleep(0.001)
+        time.time(), random.SystemRandom().random(), time.sleep(0.001)
+        assert os.getpid() == parent
     assert os.getpid() != parent and os.getppid() == parent
     os.kill(parent, 0)
 
