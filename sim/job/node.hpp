@@ -37,7 +37,7 @@ class Node {
   void on_published(RankLog& log, Rank to);
   // Under optimist: what it reads in the board. `seen` is how far the reader has; `all`: also what has only just been written.
   bool read_cuts(std::size_t& seen, bool all, core::vprotocol::CutTable& out) const;
-  bool read_stable(std::uint64_t& seen, core::vprotocol::StableVector& out) const;
+  const core::vprotocol::StableVector& known_stable() const { return stable_; }
   std::vector<std::byte> stream(Rank rank) const;  // its events
   Term term(Rank rank) const { return hosts_.at(rank).term; }
   // Ranks that came here together (docs/node-loss.md, Who is local).
@@ -98,6 +98,7 @@ class Node {
     std::vector<std::unique_ptr<RankLog>> logs;
     std::unique_ptr<Process> process;
     Extent told;
+    core::vprotocol::RecordedDependencies recorded;  // under optimist
     bool is_looked_at = false;   // determined() was called
     bool is_rolled_back = false; // the head was told that it is an orphan
   };

@@ -23,7 +23,7 @@ void Process::begin_optimist() {
 void Process::look_at_board(bool second) {
   if (!optimistic_ || dead_) return;
   const bool cut = node_.read_cuts(cuts_seen_, second, optimist_.cuts());
-  const bool told = node_.read_stable(stable_seen_, optimist_.stable());
+  const bool told = node_.known_stable().stamp() > std::exchange(stable_seen_, node_.known_stable().stamp());
   if (!cut && !told) return;
   if (told) spend(&Costs::acknowledged_ns);
   if (!optimist_.look()) return stop();

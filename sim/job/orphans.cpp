@@ -30,13 +30,6 @@ bool Node::read_cuts(std::size_t& seen, bool all, core::vprotocol::CutTable& out
   return seen > before;
 }
 
-bool Node::read_stable(std::uint64_t& seen, core::vprotocol::StableVector& out) const {
-  std::vector<Dependency> changes;
-  stable_.take_changes(seen, changes);
-  for (const Dependency& d : changes) out.raise(d);
-  return !changes.empty();
-}
-
 // The cut is written first, then the streams are looked at: a rank writes its record first and looks at the cuts then.
 void Node::on_cut(Rank rank, Term term, std::uint64_t position) {
   ++cuts_heard_;
@@ -77,7 +70,9 @@ void Node::on_stopped(Rank rank, Incarnation incarnation) {
 bool Node::look_at(Rank rank) {
   Host& host = hosts_.at(rank);
   if (host.is_rolled_back) return true;
-  const auto cut = core::vprotocol::first_lost(stream(rank), cuts_);
+  host.recorded.take(read_events(host, host.recorded.taken(), UINT64_MAX), cuts_);
+  host.recorded.forget_stable(cuts_, stable_);
+  const auto cut = host.recorded.first_lost(cuts_);
   if (!cut) return false;
   world_.on_orphan(*this, rank, host.process.get(), *cut, cuts_heard_);
   host.is_rolled_back = true;

@@ -16,7 +16,7 @@ Process::Process(World& world, Node& node, Rank self, Incarnation incarnation, R
       incarnation_(incarnation),
       log_(log),
       life_(world.checker().on_start(self, incarnation, node.term(self), node.home(self), node.stream(self))),
-      optimist_(self),
+      optimist_(self, node.known_stable()),
       optimistic_(world.options().optimistic()) {
   if (world.options().keeps_events()) {
     protocol_.record_failed_tests();

@@ -148,6 +148,7 @@ void Node::set_up(const AdoptedRank& adopted, std::uint64_t group, Found& found)
 
 void Node::replace_logs(Host& host, Rank rank, Incarnation incarnation, std::vector<std::byte> events, TestClock last_failed) {
   host.logs.clear();
+  host.recorded = {};
   auto& log = host.logs.emplace_back(std::make_unique<RankLog>());
   log->rank = rank;
   log->incarnation = incarnation;

@@ -52,7 +52,7 @@ bool Agent::follow_stream(LocalRank& rank, std::uint64_t at_least) {
   core::vprotocol::RecordedDependencies& recorded = rank.depends.recorded;
   if (segments_->event_extent(rank.rank).end < recorded.taken() + at_least) return true;
   const auto read = segments_->walk_events(rank.rank, recorded.taken(), UINT64_MAX, UINT64_MAX, [&](Bytes events) {
-    recorded.take(events);
+    recorded.take(events, cuts_);
     recorded.forget_stable(cuts_, stable_);
     on_busy();
   });

@@ -60,6 +60,16 @@ inline void put(const Sink& sink, std::uint64_t offset, Bytes in) {
 inline constexpr std::uint64_t ahead_bytes_min = 4 << 10;    // over a network, a payload from here on is sent first and logged then
 inline constexpr std::uint64_t tcp_piece_bytes = 512 << 10;  // small messages wait for no more than this
 
+// What the board says now (Protocol optimist).
+class BoardStable final : public core::vprotocol::Stable {
+ public:
+  explicit BoardStable(const AgentLink& agent) : agent_(agent) {}
+  bool covers(const core::vprotocol::Dependency& event) const override;
+
+ private:
+  const AgentLink& agent_;
+};
+
 class EngineImpl {
  public:
   EngineImpl() = default;
@@ -572,6 +582,7 @@ class EngineImpl {
     Peer* to = nullptr;
     FrameHeader header;
   };
+  std::optional<BoardStable> board_stable_;
   std::unique_ptr<core::vprotocol::Optimist> optimist_;  // null: another protocol, or level `process`
   std::deque<Acknowledgement> acknowledgements_;  // that wait until what they depend on is stable
   std::uint64_t acknowledged_ = 0;       // so many have waited

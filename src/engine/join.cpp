@@ -46,7 +46,10 @@ Result<> EngineImpl::join_agent(std::string_view socket_name) {
   job.orders_threads = w.orders_threads != 0;
   job.keeps_payloads = job.logging && w.keeps_payloads != 0;
   node_level_ = job.logging && w.log_level != wire::LogLevel::process;
-  if (node_level_ && w.protocol == wire::Protocol::optimist) optimist_ = std::make_unique<core::vprotocol::Optimist>(job.self);
+  if (node_level_ && w.protocol == wire::Protocol::optimist) {
+    board_stable_.emplace(*agent);
+    optimist_ = std::make_unique<core::vprotocol::Optimist>(job.self, *board_stable_);
+  }
   if (node_level_) {
     protocol.gate_failed_tests();
     protocol.record_failed_tests();

@@ -23,6 +23,12 @@ Dependency dependency_of_board(Rank rank, std::uint64_t word) {
 
 }  // namespace
 
+// A word of 0 says nothing: no event ends at 0.
+bool BoardStable::covers(const Dependency& event) const {
+  const std::uint64_t word = segment::load_acquire(agent_.dependencies_of(event.rank).stable);
+  return core::vprotocol::covers(dependency_of_board(event.rank, word), event);
+}
+
 // `past`: the predecessors' event stream. Before the program's first call.
 void EngineImpl::begin_optimist(Bytes past) {
   cuts_seen_ = agent->cut_total();
@@ -149,14 +155,7 @@ void EngineImpl::end_carrying() {
 // What is stable is left out. When nothing is left the gate is open, and messages have nothing to say.
 void EngineImpl::look_at_dependencies() {
   if (protocol.gate().open() && !optimist_->has_held()) return;
-  if (const std::uint64_t news = agent->stable_news(); news != stable_news_seen_) {
-    stable_news_seen_ = news;
-    for (int r = 0; r < job.rank_count; ++r) {
-      const std::uint64_t word = segment::load_acquire(agent->dependencies_of(Rank{r}).stable);
-      if (word != 0) optimist_->stable().raise(dependency_of_board(Rank{r}, word));
-    }
-  }
-  if (!optimist_->look()) end_as_orphan();
+  if (const std::uint64_t news = agent->stable_news(); std::exchange(stable_news_seen_, news) != news && !optimist_->look()) end_as_orphan();
   const bool written = !protocol.has_events() && !protocol.has_failed_run() && !libc_events_wait_;
   // A run of failed tests that has begun since holds back nothing that was to leave before it.
   if (written) written_events_ = protocol.gate().events();

@@ -9,17 +9,17 @@ namespace hf::core::vprotocol {
 
 Cuts::Added Cuts::add(Term term, std::uint64_t position) {
   if (term <= newest()) return Added::old;
-  std::size_t count = count_;
+  std::size_t count = cuts_.size();
   while (count > 0 && cuts_[count - 1].position >= position) --count;
   if (count == kept_max) return Added::full;
-  cuts_[count] = {term, position};
-  count_ = count + 1;
+  cuts_.resize(count);
+  cuts_.push_back({term, position});
   return Added::yes;
 }
 
 std::uint64_t Cuts::kept(Term term) const {
-  for (std::size_t i = 0; i < count_; ++i) {
-    if (cuts_[i].term > term) return cuts_[i].position;  // the lowest of these, since positions rise
+  for (const Cut& cut : cuts_) {
+    if (cut.term > term) return cut.position;  // the lowest of these, since positions rise
   }
   return UINT64_MAX;
 }
@@ -32,9 +32,9 @@ Cuts::Verdict Cuts::verdict(Term term, std::uint64_t position) const {
 
 void Cuts::encode(std::vector<std::byte>& out) const {
   ByteWriter writer(out);
-  for (std::size_t i = 0; i < count_; ++i) {
-    writer.put(cuts_[i].term.value);
-    writer.put(cuts_[i].position);
+  for (const Cut& cut : cuts_) {
+    writer.put(cut.term.value);
+    writer.put(cut.position);
   }
 }
 
@@ -43,14 +43,16 @@ std::optional<Cuts> Cuts::decode(Bytes bytes) {
   for (ByteReader in(bytes); in.left() > 0;) {
     const Term term(in.get<std::uint32_t>());
     const auto position = in.get<std::uint64_t>();
-    const bool rises = out.count_ == 0 || position > out.cuts_[out.count_ - 1].position;
+    const bool rises = out.cuts_.empty() || position > out.cuts_.back().position;
     if (!in.ok() || !rises || term.value > term_max || out.add(term, position) != Added::yes) return std::nullopt;
   }
   return out;
 }
 
-bool Cuts::operator==(const Cuts& other) const {
-  return count_ == other.count_ && std::equal(cuts_.begin(), cuts_.begin() + static_cast<std::ptrdiff_t>(count_), other.cuts_.begin());
+Cuts::Added CutTable::add(Rank rank, Term term, std::uint64_t position) {
+  const Cuts::Added added = cuts_[rank].add(term, position);
+  if (added == Cuts::Added::yes) ranks_.push_back(rank);
+  return added;
 }
 
 const Cuts& CutTable::of(Rank rank) const {
@@ -65,41 +67,60 @@ Dependency CutTable::renewed(const Dependency& d) const {
   return {d.rank, cuts.newest(), d.position};
 }
 
-void RecordedDependencies::take(Bytes events) {
+void RecordedDependencies::take(Bytes events, const CutTable& cuts) {
   EventHead head;
   const std::size_t whole = whole_events(events);
   for (std::size_t at = 0; at < whole; at += encoded_bytes(head)) {
     std::memcpy(&head, events.data() + at, sizeof(head));
     const std::uint64_t end = taken_ + at + encoded_bytes(head);
-    if (head.kind != EventKind::dependency) last_event_end_ = end;
+    if (head.kind != EventKind::dependency) {
+      last_event_end_ = end;
+      continue;
+    }
+    const Dependency on = dependency_of(head);
 #ifdef HOLDFAST_MUTATE_CUT_LATE
-    else records_.push_back({dependency_of(head), end});
+    const Record record{on.term, on.position, end};
 #else
-    else records_.push_back({dependency_of(head), last_event_end_});
+    const Record record{on.term, on.position, last_event_end_};
 #endif
+    look_at(on.rank, record, cuts);
+    records_[on.rank].push_back(record);
+    ++size_;
   }
   taken_ += whole;
 }
 
-std::optional<std::uint64_t> RecordedDependencies::first_lost(const CutTable& cuts) const {
-  for (const Record& record : records_) {
-    if (cuts.verdict(record.on) == Cuts::Verdict::lost) return record.cut;
-  }
-  return std::nullopt;
+void RecordedDependencies::look_at(Rank rank, const Record& record, const CutTable& cuts) {
+  if (cuts.verdict({rank, record.term, record.position}) != Cuts::Verdict::lost) return;
+  if (!lost_ || record.cut < *lost_) lost_ = record.cut;
 }
 
-void RecordedDependencies::forget_stable(const CutTable& cuts, const StableVector& stable) {
-  if (records_.size() < look_at_size_) return;
+std::optional<std::uint64_t> RecordedDependencies::first_lost(const CutTable& cuts) {
+  for (const auto cut = cuts.ranks(); cuts_seen_ < cut.size(); ++cuts_seen_) {
+    const auto at = records_.find(cut[cuts_seen_]);
+    if (at == records_.end()) continue;
+    for (const Record& record : at->second) look_at(at->first, record, cuts);
+  }
+  return lost_;
+}
+
+void RecordedDependencies::forget_stable(const CutTable& cuts, const Stable& stable) {
+  if (size_ < look_at_size_) return;
 #ifdef HOLDFAST_MUTATE_FORGET_RECORDS
   records_.clear();
+  size_ = 0;
 #endif
-  std::erase_if(records_, [&](const Record& record) { return stable.covers(cuts.renewed(record.on)); });
-  look_at_size_ = std::max<std::size_t>(64, 2 * records_.size());
+  for (auto of = records_.begin(); of != records_.end();) {
+    const auto is_stable = [&, rank = of->first](const Record& r) { return stable.covers(cuts.renewed({rank, r.term, r.position})); };
+    size_ -= std::erase_if(of->second, is_stable);
+    of = of->second.empty() ? records_.erase(of) : std::next(of);
+  }
+  look_at_size_ = std::max<std::size_t>(64, 2 * size_);
 }
 
 std::optional<std::uint64_t> first_lost(Bytes stream, const CutTable& cuts) {
   RecordedDependencies recorded;
-  recorded.take(stream);
+  recorded.take(stream, cuts);
   return recorded.first_lost(cuts);
 }
 

@@ -51,44 +51,80 @@ Dependency dependency_of(const EventHead& record) {
           record.key & position_max};
 }
 
-bool DependencyVector::raise(const Dependency& d) {
-  auto at = std::ranges::lower_bound(entries_, d.rank, {}, [](const Entry& entry) { return entry.dependency.rank; });
-  if (at == entries_.end() || at->dependency.rank != d.rank) {
-    at = entries_.insert(at, {d, 0});
-  } else if (std::tuple(d.term, d.position) <= std::tuple(at->dependency.term, at->dependency.position)) {
-    return false;
-  }
+DependencyVector::Entries::iterator DependencyVector::find(Entries::iterator from, Rank rank) {
+  return std::lower_bound(from, entries_.end(), rank, [](const Entry& entry, Rank of) { return entry.dependency.rank < of; });
+}
+
+bool DependencyVector::raise(Entry& entry, const Dependency& now) {
+  if (std::tuple(now.term, now.position) <= std::tuple(entry.dependency.term, entry.dependency.position)) return false;
 #ifdef HOLDFAST_MUTATE_FORGET_CHANGE
-  if (at->stamp != 0) return at->dependency = d, true;  // said once, said for good
+  return entry.dependency = now, true;  // said once, said for good
 #endif
-  *at = {d, ++stamp_};
+  entry = {now, ++stamp_};
   newest_ = stamp_;
   return true;
 }
 
+void DependencyVector::on_event(Term term, std::uint64_t position) {
+  const auto at = find(entries_.begin(), self_);
+  if (at != entries_.end() && at->dependency.rank == self_) return void(raise(*at, {self_, term, position}));
+  entries_.insert(at, {{self_, term, position}, newest_ = ++stamp_});
+}
+
 std::span<const Dependency> DependencyVector::merge(std::span<const Dependency> list, const CutTable& cuts) {
   larger_.clear();
-  for (const Dependency& d : list) {
-    if (d.rank == self_) continue;
-    const Dependency now = cuts.renewed(d);
-    if (raise(now)) larger_.push_back(now);
-  }
+  while (!list.empty()) list = merge_rising(list, cuts);
   return larger_;
 }
 
-bool DependencyVector::look(const CutTable& cuts, const StableVector& stable) {
-  bool is_lost = false;
-  std::erase_if(entries_, [&](Entry& entry) {
-    is_lost |= cuts.verdict(entry.dependency) == Cuts::Verdict::lost;
+// Returns what is left of the list: behind the ranks that rise.
+std::span<const Dependency> DependencyVector::merge_rising(std::span<const Dependency> list, const CutTable& cuts) {
+  auto at = entries_.begin();
+  std::size_t n = 0;
+  for (; n < list.size() && (n == 0 || list[n - 1].rank < list[n].rank); ++n) {
+    if (list[n].rank == self_) continue;
+    is_lost_ |= cuts.verdict(list[n]) == Cuts::Verdict::lost;
+    const Dependency now = cuts.renewed(list[n]);
+    at = find(at, now.rank);
+    if (at == entries_.end() || at->dependency.rank != now.rank) new_.push_back({now, newest_ = ++stamp_});
+    else if (!raise(*at, now)) continue;
+    larger_.push_back(now);
+  }
+  put_in_new();
+  return list.subspan(n);
+}
+
+// From the end on, so that each is moved once.
+void DependencyVector::put_in_new() {
+  std::size_t old = entries_.size(), out = old + new_.size();
+  entries_.resize(out);
+  for (; !new_.empty(); new_.pop_back()) {
+    while (old > 0 && entries_[old - 1].dependency.rank > new_.back().dependency.rank) entries_[--out] = entries_[--old];
+    entries_[--out] = new_.back();
+  }
+}
+
+// Those of ranks that were cut since.
+void DependencyVector::look_at(const CutTable& cuts) {
+  const auto cut = cuts.ranks();
+  for (; cuts_seen_ < cut.size(); ++cuts_seen_) {
+    const auto at = find(entries_.begin(), cut[cuts_seen_]);
+    if (at == entries_.end() || at->dependency.rank != cut[cuts_seen_]) continue;
+    const Cuts::Verdict verdict = cuts.verdict(at->dependency);
+    is_lost_ |= verdict == Cuts::Verdict::lost;
+    at->dependency = cuts.renewed(at->dependency);
 #ifdef HOLDFAST_MUTATE_KEPT_IS_STABLE
-    if (cuts.verdict(entry.dependency) == Cuts::Verdict::kept) return true;
+    if (verdict == Cuts::Verdict::kept) entries_.erase(at);
 #endif
-    entry.dependency = cuts.renewed(entry.dependency);
-    return stable.covers(entry.dependency);
-  });
+  }
+}
+
+bool DependencyVector::look(const CutTable& cuts, const Stable& stable) {
+  look_at(cuts);
+  std::erase_if(entries_, [&](const Entry& entry) { return stable.covers(entry.dependency); });
   newest_ = 0;
   for (const Entry& entry : entries_) newest_ = std::max(newest_, entry.stamp);
-  return !is_lost;
+  return !is_lost_;
 }
 
 void DependencyVector::take_for(Rank to, std::vector<Dependency>& out) {

@@ -11,7 +11,7 @@
 namespace hf::core::vprotocol {
 
 class CutTable;
-class StableVector;
+class Stable;
 
 // An event of another rank: the one that ends at `position` of its event stream, as it was under `term`.
 struct Dependency {
@@ -42,12 +42,12 @@ class DependencyVector {
   explicit DependencyVector(Rank self) : self_(self) {}
 
   // The own last event.
-  void on_event(Term term, std::uint64_t position) { raise({self_, term, position}); }
+  void on_event(Term term, std::uint64_t position);
   // What became larger by it, in the order given: to be recorded before the program goes on. Valid until the next call. Entries of an older
-  // term than `cuts` knows become those of the newest first. None may be lost.
+  // term than `cuts` knows become those of the newest first. One pass for each part of the list in which ranks rise.
   std::span<const Dependency> merge(std::span<const Dependency> list, const CutTable& cuts);
-  // After a change of either: what is stable is left out. False: something is lost, this rank is an orphan.
-  bool look(const CutTable& cuts, const StableVector& stable);
+  // After a change of either: what is stable is left out. False: something is lost, this rank is an orphan. It is always the same table.
+  bool look(const CutTable& cuts, const Stable& stable);
 
   // Whether the next message to this rank has something to say. One comparison.
   bool changed_for(Rank to) const {
@@ -67,9 +67,18 @@ class DependencyVector {
     Dependency dependency;
     std::uint64_t stamp;  // when it changed last
   };
-  bool raise(const Dependency& dependency);
+  using Entries = std::vector<Entry>;  // ranks rising
+  Entries::iterator find(Entries::iterator from, Rank rank);
+  bool raise(Entry& entry, const Dependency& now);
+  std::span<const Dependency> merge_rising(std::span<const Dependency> list, const CutTable& cuts);
+  void put_in_new();
+  void look_at(const CutTable& cuts);
+
   Rank self_;
-  std::vector<Entry> entries_;       // ranks rising
+  Entries entries_;
+  Entries new_;                      // not in entries_ yet
+  std::size_t cuts_seen_ = 0;        // of the table
+  bool is_lost_ = false;             // an entry is
   std::vector<std::uint64_t> sent_;  // by receiver: changes up to this stamp were said
   std::uint64_t stamp_ = 0;
   std::uint64_t newest_ = 0;         // of the stamps in entries_

@@ -11,7 +11,7 @@ bool Effects::offer(Token token, const DependencyVector& needs) {
   return false;
 }
 
-bool Effects::poll_released(Token& token, const CutTable& cuts, const StableVector& stable) {
+bool Effects::poll_released(Token& token, const CutTable& cuts, const Stable& stable) {
   if (held_.empty()) return false;
   auto& needs = held_.front().needs;
   std::erase_if(needs, [&](const Dependency& d) { return stable.covers(cuts.renewed(d)); });

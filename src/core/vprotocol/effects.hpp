@@ -17,7 +17,7 @@ class Effects {
   // True: it may be passed on now. False: it is kept. `needs`: the vector as it is.
   bool offer(Token token, const DependencyVector& needs);
   // In the order offered: what was made later depends on no less. Bound: the caller's, who offers.
-  bool poll_released(Token& token, const CutTable& cuts, const StableVector& stable);
+  bool poll_released(Token& token, const CutTable& cuts, const Stable& stable);
   bool empty() const { return held_.empty(); }
 
  private:

@@ -8,6 +8,7 @@ void Optimist::begin(Term term, Bytes stream) {
   term_ = term;
   const std::size_t whole = whole_events(stream);
   std::uint64_t last = 0;
+  std::vector<Dependency> recorded;
   EventHead head;
   for (std::size_t at = 0; at < whole; at += encoded_bytes(head)) {
     std::memcpy(&head, stream.data() + at, sizeof(head));
@@ -15,10 +16,10 @@ void Optimist::begin(Term term, Bytes stream) {
       last = at + encoded_bytes(head);
       continue;
     }
-    const Dependency recorded = dependency_of(head);
-    is_orphan_ |= cuts_.verdict(recorded) == Cuts::Verdict::lost;
-    vector_.merge({&recorded, 1}, cuts_);
+    recorded.push_back(dependency_of(head));
+    is_orphan_ |= cuts_.verdict(recorded.back()) == Cuts::Verdict::lost;
   }
+  vector_.merge(recorded, cuts_);
   if (last > 0) vector_.on_event(term, last);
 }
 
@@ -27,11 +28,12 @@ bool Optimist::on_seen(IncomingDependencies& from, std::uint64_t n, Pessimist& e
 #ifdef HOLDFAST_MUTATE_NO_MERGE_IN_REPLAY
   if (events.replaying()) return from.merge_up_to(n), true;
 #endif
+  unstable_.clear();
   for (const Dependency& d : from.merge_up_to(n)) {
     is_orphan_ |= cuts_.verdict(d) == Cuts::Verdict::lost;
-    if (stable_.covers(cuts_.renewed(d))) continue;
-    for (const Dependency& larger : vector_.merge({&d, 1}, cuts_)) events.append_dependency(larger);
+    if (!stable_.covers(cuts_.renewed(d))) unstable_.push_back(d);
   }
+  for (const Dependency& larger : vector_.merge(unstable_, cuts_)) events.append_dependency(larger);
   return !is_orphan_;
 }
 

@@ -4,7 +4,7 @@
 //
 // Order for the engine, `events` being the Pessimist of the rank, in its mode record_failed_tests():
 // - begin() with the stream of the predecessors, before the program's first call.
-// - Whenever the board has changed, before anything else: cuts() and stable(), then look(). False: the rank is an orphan; it asks its
+// - Whenever the board has changed, before anything else: cuts(), then look(). False: the rank is an orphan; it asks its
 //   agent to be looked at and does nothing more. Then what peers' messages depend on: IncomingDependencies::first_lost().
 // - Nothing is noted with on_dependencies() that cuts() calls unknown: the frame waits until the board knows of it.
 // - Before the program may see a message: on_seen(), then on_match() of `events`; store its bytes, on_stored(), and look at the board
@@ -22,12 +22,12 @@ namespace hf::core::vprotocol {
 
 class Optimist {
  public:
-  explicit Optimist(Rank self) : self_(self), vector_(self) {}
+  // `stable`: what the board says, at any time.
+  Optimist(Rank self, const Stable& stable) : stable_(stable), vector_(self) {}
 
-  // What the board says, as far as the rank has looked.
+  // What the board says of them, as far as the rank has looked.
   CutTable& cuts() { return cuts_; }
   const CutTable& cuts() const { return cuts_; }
-  StableVector& stable() { return stable_; }
   bool look() { return is_orphan_ = is_orphan_ || !vector_.look(cuts_, stable_), !is_orphan_; }
   bool is_orphan() const { return is_orphan_; }
 
@@ -51,12 +51,12 @@ class Optimist {
   bool has_held() const { return !effects_.empty(); }
 
  private:
-  Rank self_;
+  const Stable& stable_;
   Term term_{};
   bool is_orphan_ = false;
   CutTable cuts_;
-  StableVector stable_;
   DependencyVector vector_;
+  std::vector<Dependency> unstable_;  // of what is merged
   Effects effects_;
 };
 

@@ -12,7 +12,7 @@ Dependency dependency(int rank, std::uint32_t term, std::uint64_t position) { re
 
 // What the engine does, with the stream in memory.
 struct Joined {
-  explicit Joined(int self) : optimist(Rank(self)) { events.record_failed_tests(); }
+  explicit Joined(int self) : optimist(Rank(self), stable) { events.record_failed_tests(); }
   void restart(std::uint32_t term) {
     for (std::size_t at = 0; at < stream.size();) {
       EventHead head;
@@ -51,6 +51,7 @@ struct Joined {
     return out;
   }
   Pessimist events;
+  StableVector stable;
   Optimist optimist;
   std::vector<std::byte> stream;
 };
@@ -104,7 +105,7 @@ TEST(Optimist, StableEntriesAreNeitherMergedNorRecorded) {
   Joined rank(1);
   IncomingDependencies from;
   from.on_dependencies(0, Incarnation{}, List{dependency(0, 0, 16), dependency(2, 0, 16)});
-  rank.optimist.stable().raise(dependency(0, 0, 16));
+  rank.stable.raise(dependency(0, 0, 16));
   rank.optimist.on_seen(from, 0, rank.events);
   rank.store();
   EXPECT_EQ(kinds(rank).size(), 1u);
@@ -141,7 +142,7 @@ TEST(Optimist, AnOrphanGoesNoFurther) {
   rank.optimist.cuts().add(Rank(0), Term(1), 0);
   EXPECT_FALSE(rank.optimist.look());
   EXPECT_TRUE(rank.optimist.is_orphan());
-  rank.optimist.stable().raise(dependency(0, 1, 64));
+  rank.stable.raise(dependency(0, 1, 64));
   EXPECT_FALSE(rank.optimist.look());
   Effects::Token token;
   EXPECT_FALSE(rank.optimist.poll_released(token)) << "the event that it waits for will never be";
@@ -159,12 +160,12 @@ TEST(Optimist, WhatLeavesTheJobWaits) {
   rank.optimist.on_seen(from, 0, rank.events);
   rank.store();
   EXPECT_FALSE(rank.optimist.offer(3));
-  rank.optimist.stable().raise(dependency(1, 0, 16));
+  rank.stable.raise(dependency(1, 0, 16));
   rank.optimist.look();
   ASSERT_TRUE(rank.optimist.poll_released(token));
   EXPECT_EQ(token, 2u);
   EXPECT_FALSE(rank.optimist.poll_released(token)) << "(0, 16) is not";
-  rank.optimist.stable().raise(dependency(0, 1, 16));
+  rank.stable.raise(dependency(0, 1, 16));
   EXPECT_FALSE(rank.optimist.poll_released(token)) << "of another term";
   rank.optimist.cuts().add(Rank(0), Term(1), 16);
   ASSERT_TRUE(rank.optimist.poll_released(token)) << "kept, and stable under the new one";

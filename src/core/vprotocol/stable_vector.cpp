@@ -1,27 +1,11 @@
 #include "core/vprotocol/stable_vector.hpp"
 
-#include <iterator>
+#include <algorithm>
 #include <tuple>
 
 namespace hf::core::vprotocol {
 
-bool StableVector::raise(const Dependency& known) {
-  auto [at, is_new] = last_.try_emplace(known.rank);
-  if (is_new) {
-    at->second = changes_.insert(changes_.end(), Change{known});
-  } else {
-    const Dependency& last = at->second->to;
-    if (std::tuple(known.term, known.position) <= std::tuple(last.term, last.position)) return false;
-    changes_.splice(changes_.end(), changes_, at->second);
-  }
-  *at->second = {known, ++stamp_};
-  return true;
-}
-
-bool StableVector::covers(const Dependency& event) const {
-  auto at = last_.find(event.rank);
-  if (at == last_.end()) return false;
-  const Dependency& known = at->second->to;
+bool covers(const Dependency& known, const Dependency& event) {
 #ifdef HOLDFAST_MUTATE_STABLE_OF_ANOTHER_TERM
   return known.position >= event.position;
 #elif defined(HOLDFAST_MUTATE_STABLE_ANYWHERE)
@@ -31,12 +15,43 @@ bool StableVector::covers(const Dependency& event) const {
 #endif
 }
 
+bool StableVector::raise(const Dependency& known) {
+  const std::int32_t rank = known.rank.value;
+  if (static_cast<std::size_t>(rank) >= known_.size()) known_.resize(static_cast<std::size_t>(rank) + 1);
+  Known& last = of(rank);
+  if (last.stamp != 0 && std::tuple(known.term, known.position) <= std::tuple(last.term, last.position)) return false;
+  make_newest(rank);
+  last.term = known.term;
+  last.position = known.position;
+  last.stamp = ++stamp_;
+  return true;
+}
+
+void StableVector::make_newest(std::int32_t rank) {
+  if (newest_ == rank) return;
+  Known& last = of(rank);
+  if (last.stamp != 0) {  // it stands somewhere else
+    (last.before == none ? oldest_ : of(last.before).behind) = last.behind;
+    of(last.behind).before = last.before;
+  }
+  last.before = newest_;
+  last.behind = none;
+  (newest_ == none ? oldest_ : of(newest_).behind) = rank;
+  newest_ = rank;
+}
+
+bool StableVector::covers(const Dependency& event) const {
+  const auto rank = static_cast<std::size_t>(event.rank.value);
+  if (rank >= known_.size() || known_[rank].stamp == 0) return false;
+  return vprotocol::covers({event.rank, known_[rank].term, known_[rank].position}, event);
+}
+
 void StableVector::take_changes(std::uint64_t& stamp, std::vector<Dependency>& out) const {
   out.clear();
-  if (!changed_since(stamp)) return;
-  auto first = changes_.end();
-  while (first != changes_.begin() && std::prev(first)->stamp > stamp) --first;
-  for (; first != changes_.end(); ++first) out.push_back(first->to);
+  for (std::int32_t rank = newest_; rank != none && of(rank).stamp > stamp; rank = of(rank).before) {
+    out.push_back({Rank(rank), of(rank).term, of(rank).position});
+  }
+  std::ranges::reverse(out);
   stamp = stamp_;
 }
 
