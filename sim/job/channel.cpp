@@ -140,7 +140,7 @@ void Process::on_records(Rank rank, std::uint64_t question, const Answer& answer
   const bool next = answer.absent && from.asked_when_ended;  // it died before it had begun
   if (!answer.absent) {
     for (const Frame& record : answer.records) {
-      if (optimistic_ && !know(record, from)) return;  // asked for again when the board has changed
+      if (optimistic_ && !know(record, from)) return void(halted_.insert(rank));  // asked for again when the board has changed
       on_logged_frame(from, record, true);
       if (dead_) return;
     }

@@ -31,14 +31,18 @@ void Process::look_at_board(bool second) {
   release_effects();
 }
 
+// In the order of ranks.
 void Process::drop_orphans() {
-  std::vector<Peer*> peers;
-  for (auto& [rank, p] : peers_) peers.push_back(&p);
-  std::ranges::sort(peers, {}, &Peer::rank);
-  for (Peer* p : peers) drop_orphans(*p);
-  for (Peer* p : peers) {
-    take_early(*p);
-    if (!dead_) feed(*p);
+  for (auto at = noted_.begin(); at != noted_.end();) {
+    Peer& p = peer(*at);
+    drop_orphans(p);
+    at = p.incoming.empty() ? noted_.erase(at) : std::next(at);
+  }
+  for (const Rank rank : std::exchange(halted_, {})) {
+    Peer& p = peer(rank);
+    take_early(p);
+    if (!dead_) feed(p);
+    if (!p.early.empty()) halted_.insert(rank);
   }
 }
 
@@ -77,6 +81,7 @@ void Process::take_dependencies(Peer& from, const Frame& frame) {
     return;
   }
   from.incoming.on_dependencies(from.taken, frame.incarnation, list);
+  noted_.insert(from.rank);
 }
 
 // Messages of an orphan leave the queue, and count as not come.
@@ -126,6 +131,7 @@ void Process::take_again(Peer& from) {
   from.question = 0;
   from.exhausted = false;
   from.feeding = true;
+  halted_.insert(from.rank);
 }
 
 void Process::drop(Peer& from, ContextPeer& arrivals, Message& m) {

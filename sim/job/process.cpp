@@ -71,7 +71,9 @@ void Process::load_past() {
 void Process::start() {
   if (restarted_) {
     for (int rank = 0; rank < ranks(); ++rank) {
-      if (Rank(rank) != self_) peer(Rank(rank)).feeding = true;
+      if (Rank(rank) == self_) continue;
+      peer(Rank(rank)).feeding = true;
+      if (optimistic_) halted_.insert(Rank(rank));
     }
     for (int rank = 0; rank < ranks(); ++rank) {
       if (Rank(rank) != self_) on_board(Rank(rank));

@@ -452,6 +452,8 @@ class Process {
   // under optimist: what of the board was looked at, what waits until the vector is stable
   std::size_t cuts_seen_ = 0;
   std::uint64_t stable_seen_ = 0, tokens_ = 0;
+  std::set<Rank> noted_;   // peers whose messages may depend on something and may not be matched yet: all others have none
+  std::set<Rank> halted_;  // peers of which something may wait for a cut, or was not asked for yet: to be looked at after the next one
   struct Effect {
     Peer* to = nullptr;  // an acknowledgement; else output, or the end
     Frame frame;

@@ -13,6 +13,7 @@ void Process::on_frame(Rank source, std::uint64_t connection, const Frame& frame
   Peer& from = peer(source);
   if (optimistic_ && (!from.early.empty() || !know(frame, from))) {
     world_.count_wait();
+    halted_.insert(source);
     return void(from.early.push_back({connection, frame}));
   }
   on_known_frame(from, connection, frame);
