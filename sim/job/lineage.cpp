@@ -12,21 +12,20 @@ using core::vprotocol::EventHead;
 using core::vprotocol::EventKind;
 
 Lineage::Lineage(int ranks, std::function<void(std::string)> violation)
-    : lines_(static_cast<std::size_t>(ranks)), events_(1), snapshots_(1), violation_(std::move(violation)) {
-  for (Line& line : lines_) line.marks.push_back({.depends = Depends(lines_.size())});
+    : lines_(static_cast<std::size_t>(ranks)), events_(1), snapshots_{Depends(lines_.size())}, violation_(std::move(violation)) {
+  for (Line& line : lines_) line.marks.emplace_back();
 }
 
 // Of two events of one rank, neither of which comes before the other, one is lost.
 void Lineage::merge(Depends& to, const Depends& from) const {
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    const Event &mine = events_[to[i]], &other = events_[from[i]];
-    if (mine.lost()) continue;
-    if (other.lost() || other.depth > mine.depth) to[i] = from[i];
-  }
+  to.merge(from, [this](EventId of_mine, EventId of_other) {
+    const Event &mine = events_[of_mine], &other = events_[of_other];
+    return !mine.lost() && (other.lost() || other.depth > mine.depth);
+  });
 }
 
 bool Lineage::depends_on_lost(const Depends& depends, std::size_t heard) const {
-  return std::ranges::any_of(depends, [&](EventId id) { return events_[id].lost() && events_[id].lost_by <= heard; });
+  return depends.any_of([&](EventId id) { return events_[id].lost() && events_[id].lost_by <= heard; });
 }
 
 const Lineage::Mark& Lineage::mark_at(const Line& line, std::uint64_t position) const {
@@ -49,14 +48,15 @@ Lineage::State Lineage::on_start(Rank rank, Term term, Bytes stream) {
   }
   const auto cuts = static_cast<std::size_t>(std::ranges::count_if(line.cuts, [&](const Cut& cut) { return cut.term <= term; }));
   const bool ended = cuts < line.cuts.size();
-  State state{rank, cuts, mark_at(line, stream.size()).depends, {}};
+  const SnapshotId begin = mark_at(line, stream.size()).depends;
+  State state{rank, cuts, snapshots_[begin], begin, {}};
   if (!ended && (same != events || same != line.events.size())) {
     violation_(fmt::format("rank {} begins with {} events, of which {} are of its history of {}", rank.value, events, same,
                            line.events.size()));
   }
   if (ended && same != events) {
     events_.push_back({.lost_by = line.cuts[cuts].number});
-    state.depends[static_cast<std::size_t>(rank.value)] = static_cast<EventId>(events_.size() - 1);
+    state.depends.set(rank, static_cast<EventId>(events_.size() - 1));
   }
   return state;
 }
@@ -74,11 +74,10 @@ void Lineage::on_written(State& state, Bytes bytes, std::size_t seen) {
   Line& line = of(state.rank);
   const bool is_of_line = state.cuts == line.cuts.size();
   const std::uint64_t begin = line.marks.back().position;
-  EventId& own = state.depends[static_cast<std::size_t>(state.rank.value)];
   auto next = state.merges.begin();
   auto mark = [&](std::size_t end, std::size_t seen_there) {
     if (!is_of_line) return;
-    line.marks.push_back({begin + end, line.events.size(), std::max(line.marks.back().seen, seen_there), state.depends});
+    line.marks.push_back({begin + end, line.events.size(), std::max(line.marks.back().seen, seen_there), keep(state)});
   };
   EventHead head;
   std::size_t at = 0;
@@ -91,8 +90,10 @@ void Lineage::on_written(State& state, Bytes bytes, std::size_t seen) {
     }
     for (; next != state.merges.end() && next->at <= at; ++next) merge(state.depends, snapshots_[next->message]);
     const Bytes item = bytes.subspan(at, end - at);
-    events_.push_back({own, events_[own].depth + 1, is_of_line ? 0 : line.cuts[state.cuts].number, false, false, {item.begin(), item.end()}});
-    own = static_cast<EventId>(events_.size() - 1);
+    const EventId last = state.depends.of(state.rank);
+    events_.push_back({last, events_[last].depth + 1, is_of_line ? 0 : line.cuts[state.cuts].number, false, false, {item.begin(), item.end()}});
+    const auto own = static_cast<EventId>(events_.size() - 1);
+    state.depends.set(state.rank, own);
     if (is_of_line) line.events.push_back(own);
     mark(end, seen);
   }
@@ -104,8 +105,13 @@ void Lineage::on_written(State& state, Bytes bytes, std::size_t seen) {
 SnapshotId Lineage::snapshot(State& state) {
   if (!keeps()) return 0;
   apply(state);
+  return keep(state);
+}
+
+SnapshotId Lineage::keep(State& state) {
+  if (state.depends.shares_all_with(snapshots_[state.kept])) return state.kept;
   snapshots_.push_back(state.depends);
-  return static_cast<SnapshotId>(snapshots_.size() - 1);
+  return state.kept = static_cast<SnapshotId>(snapshots_.size() - 1);
 }
 
 void Lineage::on_stable(Rank rank, Term term, std::uint64_t end) {
@@ -138,7 +144,7 @@ std::size_t Lineage::on_cut(Rank rank, Term term, std::uint64_t position, bool m
 
 void Lineage::on_rolled_back(Rank rank, const State* state, std::uint64_t position, std::size_t heard) {
   const Line& line = of(rank);
-  bool is_orphan = depends_on_lost(line.marks.back().depends, heard);
+  bool is_orphan = depends_on_lost(snapshots_[line.marks.back().depends], heard);
   if (state) {
     Depends now = state->depends;
     for (const auto& m : state->merges) merge(now, snapshots_[m.message]);
@@ -147,24 +153,24 @@ void Lineage::on_rolled_back(Rank rank, const State* state, std::uint64_t positi
   // What was stable of one is lost because of what another has not, of which it has not heard then: a second cut follows.
   std::size_t whole = heard;
   while (whole > 0 && more_[whole - 1]) --whole;
-  if (depends_on_lost(mark_at(line, position).depends, whole)) {
+  if (depends_on_lost(snapshots_[mark_at(line, position).depends], whole)) {
     violation_(fmt::format("rank {} is cut at {}, and is an orphan before", rank.value, position));
   }
   if (needless_) return;
   if (!is_orphan) violation_(fmt::format("rank {} is rolled back, and depends on nothing lost", rank.value));
   const std::size_t events = mark_at(line, position).events;
   auto next = std::ranges::find_if(line.marks, [&](const Mark& mark) { return mark.events > events; });
-  if (next != line.marks.end() && !depends_on_lost(next->depends, heard)) {
+  if (next != line.marks.end() && !depends_on_lost(snapshots_[next->depends], heard)) {
     violation_(fmt::format("rank {} is cut at {}, and is no orphan behind it", rank.value, position));
   }
 }
 
 void Lineage::on_effect(SnapshotId of, const std::string& what) {
-  for (EventId id : snapshots_[of]) {
-    if (id == 0) continue;
+  snapshots_[of].each([&](EventId id) {
+    if (id == 0) return;
     if (!events_[id].stable) violation_(what + " leaves before all that it depends on is stable");
     for (; id != 0 && !events_[id].shown; id = events_[id].before) events_[id].shown = true;
-  }
+  });
 }
 
 void Lineage::require_good(const State& state, const std::string& what) const {

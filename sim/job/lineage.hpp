@@ -11,11 +11,10 @@
 
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
+#include "sim/job/depends.hpp"
 
 namespace hf::sim::job {
 
-using EventId = std::uint32_t;            // 0: none
-using Depends = std::vector<EventId>;     // by rank: the last event
 using SnapshotId = std::uint32_t;
 
 class Lineage {
@@ -24,7 +23,8 @@ class Lineage {
   struct State {
     Rank rank{};
     std::size_t cuts = 0;  // of its rank, when it began
-    Depends depends;
+    Depends depends{0};
+    SnapshotId kept = 0;  // the last one that was made of it
     struct Merge {
       std::size_t at;  // bytes that were not stored yet when it was made: what it records follows there
       SnapshotId message;
@@ -67,7 +67,7 @@ class Lineage {
     std::uint64_t position = 0;
     std::size_t events = 0;  // up to there
     std::size_t seen = 0;    // observations of the program
-    Depends depends;
+    SnapshotId depends = 0;
   };
   struct Cut {
     std::size_t number = 0;  // of all
@@ -83,6 +83,7 @@ class Lineage {
   Line& of(Rank rank) { return lines_[static_cast<std::size_t>(rank.value)]; }
   void merge(Depends& to, const Depends& from) const;
   void apply(State& state);
+  SnapshotId keep(State& state);
   const Mark& mark_at(const Line& line, std::uint64_t position) const;
   bool depends_on_lost(const Depends& depends, std::size_t heard) const;
 
