@@ -166,9 +166,9 @@ void Process::see(Message& m) {
 // ---- sending
 
 void Process::send_dependencies(Peer& to) {
-  if (!optimist_.vector().changed_for(to.rank)) return;
+  if (!optimist_.vector().changed_since(to.said)) return;
   std::vector<Dependency> list;
-  optimist_.vector().take_for(to.rank, list);
+  optimist_.vector().take_changes(to.said, list);
   auto bytes = std::make_shared<std::vector<std::byte>>();
   core::vprotocol::encode_dependencies(*bytes, list);
   Frame frame;

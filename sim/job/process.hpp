@@ -266,7 +266,7 @@ class Process {
     bool open = false;             // both ways
     // to it
     std::size_t sent = 0;          // records of the own stream that were given to a connection
-    std::deque<Frame> queue;       // frames that are in no log
+    std::list<Frame> queue;        // frames that are in no log. A deque takes memory for each of all peers
     std::map<MessageName, Request*> synchronous;
     std::set<MessageName> early_matched;
     // from it
@@ -279,6 +279,7 @@ class Process {
     std::map<MessageName, Message*> receiving, unfinished, unlogged;
     std::map<MessageName, Frame> again;  // taken before, and their payloads were asked for once more
     // under optimist
+    std::uint64_t said = 0;               // to it, of the own vector
     core::vprotocol::IncomingDependencies incoming;
     std::uint64_t taken = 0;              // messages from it
     std::optional<Incarnation> orphaned;  // nothing more is taken from this one and those before
@@ -286,7 +287,7 @@ class Process {
       std::uint64_t connection = 0;
       Frame frame;
     };
-    std::deque<Early> early;              // frames that wait for what the board does not know yet
+    std::list<Early> early;               // frames that wait for what the board does not know yet
     bool running() const { return known.state == RankState::running; }
   };
   struct Unstable {

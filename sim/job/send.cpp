@@ -56,7 +56,7 @@ void Process::await_match(Peer& to, Request& request, const Frame& frame) {
 bool Process::send_at_once(Peer& to, Request& request, const Frame& frame) {
   Stream& own = stream(to);
   if (!to.open || restarted_ || frame.large() || frame.synchronous) return false;
-  if (optimistic_ ? optimist_.vector().changed_for(to.rank) : !protocol_.gate().open()) return false;
+  if (optimistic_ ? optimist_.vector().changed_since(to.said) : !protocol_.gate().open()) return false;
   if (!to.queue.empty() || to.sent != own.records.size()) return false;
   Frame now = frame;
   now.position = own.records.size();

@@ -93,9 +93,9 @@ void EngineImpl::write_all() {
 // is not logged waits at the gate until it depends on nothing.
 void EngineImpl::tell_dependencies(Peer& to) {
   write_all();
-  if (!job.keeps_payloads || to.unprotected || !optimist_->vector().changed_for(to.rank)) return;
+  if (!job.keeps_payloads || to.unprotected || !optimist_->vector().changed_since(to.dependencies_said)) return;
   std::vector<Dependency> list;
-  optimist_->vector().take_for(to.rank, list);
+  optimist_->vector().take_changes(to.dependencies_said, list);
 #ifdef HOLDFAST_MUTATE_DEPENDENCIES_NOT_TOLD
   return;
 #endif

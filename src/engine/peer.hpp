@@ -158,6 +158,7 @@ struct Peer {
   std::string lost_reason;
   bool cut_off = false;       // fault injection: nothing comes from its node or goes there
   bool unprotected = false;   // no log is kept for it any more (design rule 6)
+  std::uint64_t dependencies_said = 0;  // protocol optimist: changes of the own vector
   bool running() const { return state == wire::RankState::running; }
 };
 

@@ -127,19 +127,12 @@ bool DependencyVector::look(const CutTable& cuts, const Stable& stable) {
   return !is_lost_;
 }
 
-void DependencyVector::take_for(Rank to, std::vector<Dependency>& out) {
+void DependencyVector::take_changes(std::uint64_t& said, std::vector<Dependency>& out) const {
   out.clear();
-  const auto at = static_cast<std::size_t>(to.value);
-  if (at >= sent_.size()) sent_.resize(at + 1);
   for (const Entry& entry : entries_) {
-    if (entry.stamp > sent_[at]) out.push_back(entry.dependency);
+    if (entry.stamp > said) out.push_back(entry.dependency);
   }
-  sent_[at] = newest_;
-}
-
-void DependencyVector::forget_sent(Rank to) {
-  const auto at = static_cast<std::size_t>(to.value);
-  if (at < sent_.size()) sent_[at] = 0;
+  said = newest_;
 }
 
 std::vector<Dependency> DependencyVector::entries() const {

@@ -49,15 +49,10 @@ class DependencyVector {
   // After a change of either: what is stable is left out. False: something is lost, this rank is an orphan. It is always the same table.
   bool look(const CutTable& cuts, const Stable& stable);
 
-  // Whether the next message to this rank has something to say. One comparison.
-  bool changed_for(Rank to) const {
-    const auto at = static_cast<std::size_t>(to.value);
-    return newest_ > (at < sent_.size() ? sent_[at] : 0);
-  }
+  // Whether the next message to a receiver has something to say. `said` is the receiver's: 0 where what is sent to it is a new stream.
+  bool changed_since(std::uint64_t said) const { return newest_ > said; }
   // What it has to say, ranks rising; said from now on.
-  void take_for(Rank to, std::vector<Dependency>& out);
-  // What is sent to it from now on is a new stream.
-  void forget_sent(Rank to);
+  void take_changes(std::uint64_t& said, std::vector<Dependency>& out) const;
 
   bool empty() const { return entries_.empty(); }
   std::vector<Dependency> entries() const;  // ranks rising
@@ -79,7 +74,6 @@ class DependencyVector {
   Entries new_;                      // not in entries_ yet
   std::size_t cuts_seen_ = 0;        // of the table
   bool is_lost_ = false;             // an entry is
-  std::vector<std::uint64_t> sent_;  // by receiver: changes up to this stamp were said
   std::uint64_t stamp_ = 0;
   std::uint64_t newest_ = 0;         // of the stamps in entries_
   std::vector<Dependency> larger_;

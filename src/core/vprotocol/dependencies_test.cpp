@@ -18,11 +18,17 @@ using List = std::vector<Dependency>;
 
 Dependency dependency(int rank, std::uint32_t term, std::uint64_t position) { return {Rank(rank), Term(term), position}; }
 List copy(std::span<const Dependency> list) { return {list.begin(), list.end()}; }
-List taken(DependencyVector& vector, int to) {
-  List out;
-  vector.take_for(Rank(to), out);
-  return out;
-}
+// With what was said of it to whom.
+struct Vector : DependencyVector {
+  using DependencyVector::DependencyVector;
+  bool changed_for(int to) { return changed_since(said[to]); }
+  List taken(int to) {
+    List out;
+    take_changes(said[to], out);
+    return out;
+  }
+  std::map<int, std::uint64_t> said;
+};
 
 TEST(Dependencies, Encoding) {
   std::vector<std::byte> out;
@@ -55,27 +61,27 @@ TEST(Dependencies, RecordsAreOneEventHead) {
 
 TEST(DependencyVector, SaysWhatChangedSinceTheLastMessageToTheSameReceiver) {
   const CutTable no_cuts;
-  DependencyVector vector(Rank(0));
-  EXPECT_FALSE(vector.changed_for(Rank(1)));
+  Vector vector(Rank(0));
+  EXPECT_FALSE(vector.changed_for(1));
   vector.on_event(Term(0), 16);
-  EXPECT_TRUE(vector.changed_for(Rank(1)));
-  EXPECT_EQ(taken(vector, 1), (List{dependency(0, 0, 16)}));
-  EXPECT_FALSE(vector.changed_for(Rank(1)));
-  EXPECT_TRUE(vector.changed_for(Rank(2)));
+  EXPECT_TRUE(vector.changed_for(1));
+  EXPECT_EQ(vector.taken(1), (List{dependency(0, 0, 16)}));
+  EXPECT_FALSE(vector.changed_for(1));
+  EXPECT_TRUE(vector.changed_for(2));
   const Dependency other = dependency(3, 0, 32);
   vector.merge({&other, 1}, no_cuts);
-  EXPECT_EQ(taken(vector, 1), (List{other})) << "rank 1 has heard of (0, 16)";
-  EXPECT_EQ(taken(vector, 2), (List{dependency(0, 0, 16), other}));
+  EXPECT_EQ(vector.taken(1), (List{other})) << "rank 1 has heard of (0, 16)";
+  EXPECT_EQ(vector.taken(2), (List{dependency(0, 0, 16), other}));
   vector.on_event(Term(0), 48);
-  EXPECT_TRUE(vector.changed_for(Rank(1))) << "a changed entry, not only a new one";
-  EXPECT_EQ(taken(vector, 1), (List{dependency(0, 0, 48)}));
-  vector.forget_sent(Rank(1));
-  EXPECT_EQ(taken(vector, 1), (List{dependency(0, 0, 48), other}));
+  EXPECT_TRUE(vector.changed_for(1)) << "a changed entry, not only a new one";
+  EXPECT_EQ(vector.taken(1), (List{dependency(0, 0, 48)}));
+  vector.said.erase(1);
+  EXPECT_EQ(vector.taken(1), (List{dependency(0, 0, 48), other}));
 }
 
 TEST(DependencyVector, GivesWhatBecameLarger) {
   const CutTable no_cuts;
-  DependencyVector vector(Rank(0));
+  Vector vector(Rank(0));
   const List first{dependency(0, 0, 160), dependency(1, 0, 32), dependency(2, 0, 16)};
   EXPECT_EQ(copy(vector.merge(first, no_cuts)), (List{first[1], first[2]})) << "of its own events it knows";
   EXPECT_TRUE(vector.merge(first, no_cuts).empty());
@@ -83,10 +89,37 @@ TEST(DependencyVector, GivesWhatBecameLarger) {
   EXPECT_EQ(copy(vector.merge(second, no_cuts)), (List{second[1]}));
 }
 
+// A list at once is as its entries one by one, also where ranks do not rise all the way.
+TEST(DependencyVector, MergesAListAsItsEntries) {
+  std::mt19937_64 draw(test_seed());
+  CutTable cuts;
+  cuts.add(Rank(3), Term(1), 160);
+  Vector whole(Rank(5)), single(Rank(5));
+  for (int round = 0; round < 500; ++round) {
+    List list;
+    for (auto n = draw() % 30; n > 0; --n) {
+      const int rank = static_cast<int>(draw() % 40), last = list.empty() ? -1 : list.back().rank.value;
+      const auto term = static_cast<std::uint32_t>(rank == 3 ? draw() % 2 : 0);
+      if (rank > last || draw() % 10 == 0) list.push_back(dependency(rank, term, 1 + draw() % (rank == 3 && term == 0 ? 160 : 2000)));
+    }
+    List larger;
+    for (const Dependency& d : list) {
+      for (const Dependency& one : single.merge({&d, 1}, cuts)) larger.push_back(one);
+    }
+    ASSERT_EQ(copy(whole.merge(list, cuts)), larger);
+    ASSERT_EQ(whole.entries(), single.entries());
+    const int to = static_cast<int>(draw() % 3);
+    ASSERT_EQ(whole.taken(to), single.taken(to));
+    StableVector stable;
+    for (int i = 0; i < 10; ++i) stable.raise(dependency(static_cast<int>(draw() % 40), 0, draw() % 2000));
+    ASSERT_TRUE(whole.look(cuts, stable) && single.look(cuts, stable));
+  }
+}
+
 TEST(DependencyVector, AnEntryIsLeftOutWhenItIsStable) {
   CutTable cuts;
   StableVector stable;
-  DependencyVector vector(Rank(0));
+  Vector vector(Rank(0));
   vector.on_event(Term(0), 16);
   const Dependency other = dependency(1, 0, 32);
   vector.merge({&other, 1}, cuts);
@@ -97,13 +130,13 @@ TEST(DependencyVector, AnEntryIsLeftOutWhenItIsStable) {
   stable.raise(dependency(0, 0, 16));
   EXPECT_TRUE(vector.look(cuts, stable));
   EXPECT_TRUE(vector.empty());
-  EXPECT_FALSE(vector.changed_for(Rank(1))) << "there is nothing to say any more";
+  EXPECT_FALSE(vector.changed_for(1)) << "there is nothing to say any more";
 }
 
 TEST(DependencyVector, AStableEntryOfAnotherTermSaysNothing) {
   CutTable cuts;
   StableVector stable;
-  DependencyVector vector(Rank(0));
+  Vector vector(Rank(0));
   const Dependency old = dependency(1, 0, 16);
   vector.merge({&old, 1}, cuts);
   stable.raise(dependency(1, 1, 16));
@@ -117,7 +150,7 @@ TEST(DependencyVector, AStableEntryOfAnotherTermSaysNothing) {
 TEST(DependencyVector, ACutMakesAnOrphanOrRenews) {
   CutTable cuts;
   const StableVector nothing;
-  DependencyVector one(Rank(0)), other(Rank(2));
+  Vector one(Rank(0)), other(Rank(2));
   const Dependency early = dependency(1, 0, 16), late = dependency(1, 0, 32);
   one.merge({&early, 1}, cuts);
   other.merge({&late, 1}, cuts);
@@ -126,10 +159,10 @@ TEST(DependencyVector, ACutMakesAnOrphanOrRenews) {
   EXPECT_EQ(one.entries(), (List{dependency(1, 1, 16)})) << "kept, and not known to be stable";
   EXPECT_FALSE(other.look(cuts, nothing));
   // Renewed is not changed: the receiver does the same.
-  taken(one, 3);
+  one.taken(3);
   cuts.add(Rank(1), Term(2), 64);
   EXPECT_TRUE(one.look(cuts, nothing));
-  EXPECT_FALSE(one.changed_for(Rank(3)));
+  EXPECT_FALSE(one.changed_for(3));
   // Compared as of one term.
   const List again{dependency(1, 0, 16), dependency(1, 2, 8), dependency(1, 2, 24)};
   EXPECT_EQ(copy(one.merge(again, cuts)), (List{again[2]}));
@@ -143,7 +176,7 @@ TEST(DependencyVector, DrawnAtRandom) {
   for (int round = 0; round < 200; ++round) {
     CutTable cuts;
     StableVector stable;
-    DependencyVector vector(Rank(0));
+    Vector vector(Rank(0));
     std::map<int, std::uint64_t> own, known_stable;
     std::map<int, std::map<int, std::uint64_t>> told;
     for (int i = 0; i < 200; ++i) {
@@ -165,11 +198,11 @@ TEST(DependencyVector, DrawnAtRandom) {
       ASSERT_TRUE(vector.look(cuts, stable));
       std::erase_if(own, [&](const auto& entry) { return entry.second <= known_stable[entry.first]; });
       const int to = static_cast<int>(1 + draw() % 4);
-      for (const Dependency& d : taken(vector, to)) {
+      for (const Dependency& d : vector.taken(to)) {
         ASSERT_NE(told[to][d.rank.value], d.position) << "said twice";
         told[to][d.rank.value] = d.position;
       }
-      ASSERT_FALSE(vector.changed_for(Rank(to)));
+      ASSERT_FALSE(vector.changed_for(to));
       for (const auto& [of, at] : own) ASSERT_EQ(told[to][of], at);
       ASSERT_EQ(vector.entries().size(), own.size());
     }

@@ -9,7 +9,7 @@
 // - Nothing is noted with on_dependencies() that cuts() calls unknown: the frame waits until the board knows of it.
 // - Before the program may see a message: on_seen(), then on_match() of `events`; store its bytes, on_stored(), and look at the board
 //   once more before the program goes on.
-// - Before a message leaves: events.close_failed_run(), store, on_stored(); if vector().changed_for(), a frame of dependencies before it.
+// - Before a message leaves: events.close_failed_run(), store, on_stored(); if vector().changed_since(), a frame of dependencies before it.
 // - For what leaves the job: the same, then offer(); later poll_released().
 #pragma once
 #include <cstdint>
