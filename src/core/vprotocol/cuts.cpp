@@ -68,6 +68,7 @@ Dependency CutTable::renewed(const Dependency& d) const {
 }
 
 void RecordedDependencies::take(Bytes events, const CutTable& cuts) {
+  if (size_ == 0) cuts_seen_ = cuts.ranks().size();
   EventHead head;
   const std::size_t whole = whole_events(events);
   for (std::size_t at = 0; at < whole; at += encoded_bytes(head)) {

@@ -73,6 +73,7 @@ void DependencyVector::on_event(Term term, std::uint64_t position) {
 
 std::span<const Dependency> DependencyVector::merge(std::span<const Dependency> list, const CutTable& cuts) {
   larger_.clear();
+  if (entries_.empty()) cuts_seen_ = cuts.ranks().size();
   while (!list.empty()) list = merge_rising(list, cuts);
   return larger_;
 }
@@ -104,7 +105,7 @@ void DependencyVector::put_in_new() {
   }
 }
 
-// Those of ranks that were cut since.
+// Those of ranks that were cut since they were put in.
 void DependencyVector::look_at(const CutTable& cuts) {
   const auto cut = cuts.ranks();
   for (; cuts_seen_ < cut.size(); ++cuts_seen_) {
