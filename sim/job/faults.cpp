@@ -167,6 +167,7 @@ bool World::is_close() const {
 void World::count_loss(bool close) {
   losses_ = close ? losses_ + 1 : 1;
   const bool files = options_.on_disk() && !damaged_;
+  if (!close) excused_ = disk_excused_;
   excused_ |= !files && losses_ > options_.event_copies;
 }
 
@@ -241,7 +242,8 @@ void World::strike_disk(const Fault& fault) {
   if (fault.kind == Fault::disk_fails) return n.files()->fail();
   if (!directory_.damage(n.id(), fault.choice >> 20)) return;
   damaged_ = true;
-  excused_ |= !options_.on_nodes() || losses_ > options_.event_copies || (losses_ > 0 && is_close());
+  disk_excused_ |= !options_.on_nodes() || losses_ > options_.event_copies || (losses_ > 0 && is_close());
+  excused_ |= disk_excused_;
 }
 
 // Agents that kept their determinants there, or were asking for some.

@@ -174,7 +174,7 @@ void World::on_sent_otherwise(Process& receiver, Rank from, Context context, con
 
 // The head ends the job.
 void World::on_disk_failed(Node& node) {
-  excused_ = true;
+  excused_ = disk_excused_ = true;
   events_.in(latency(false), [this, &node] {
     if (!head_.lost(node.id())) end_by_rule("determinants cannot be kept on disk");
   });

@@ -138,7 +138,8 @@ class World {
   std::uint64_t diverged_at_ = 0;
   int losses_ = 0;        // of nodes, since all determinants were where they survive one
   bool damaged_ = false;  // an event file is
-  bool excused_ = false;  // more was lost at once than the level survives: determinants may be lost
+  bool disk_excused_ = false;  // determinants may be lost by what has struck disks, from now on
+  bool excused_ = false;  // or more was lost at once than the level survives, and it is not all made good yet
 };
 
 }  // namespace hf::sim::job
