@@ -27,7 +27,8 @@ void take_list(Bytes input) {
   vp::encode_dependencies(again, list);
   HF_CHECK(std::ranges::equal(again, input));
   vp::Pessimist events;
-  vp::Optimist optimist{Rank(3)};
+  const vp::StableVector stable;
+  vp::Optimist optimist(Rank(3), stable);
   for (std::uint32_t term = 1; term < 4; ++term) optimist.cuts().add(Rank(5), Term(term), 100 * term);
   vp::IncomingDependencies from;
   from.on_dependencies(0, hf::Incarnation{}, list);
@@ -35,9 +36,10 @@ void take_list(Bytes input) {
   optimist.on_seen(from, 0, events);
   optimist.look();
   std::vector<vp::Dependency> out;
-  optimist.vector().take_for(Rank(7), out);
+  std::uint64_t said = 0;
+  optimist.vector().take_changes(said, out);
   HF_CHECK(out.size() <= list.size());
-  vp::Optimist next{Rank(3)};
+  vp::Optimist next(Rank(3), stable);
   next.begin(Term(1), events.events());
 }
 

@@ -27,7 +27,8 @@ void take(Bytes input) {
   vp::CutTable cuts;
   for (int rank = 0; rank < 2; ++rank) cuts.add(Rank(rank), Term(1), 16);
   if (const auto lost = vp::first_lost(input, cuts)) HF_CHECK(*lost < whole);
-  vp::Optimist optimist{Rank(0)};
+  const vp::StableVector stable;
+  vp::Optimist optimist(Rank(0), stable);
   optimist.begin(Term(1), input);
   vp::Replay replay;
   for (ByteReader in(input.first(whole)); in.left() > 0;) {
