@@ -65,7 +65,7 @@ int job_command(int count, char** values) {
       ->check(CLI::IsMember({"ring", "stencil", "wavefront", "farm", "traffic", "mixed", "reductions", "any"}));
   app.add_option("--steps", options.steps, "of the program")->check(CLI::Range(1, 1'000'000));
   app.add_option("--faults", options.faults, "at most so many are drawn (some strike several at once)")->check(CLI::Range(0, 100'000));
-  app.add_option("--kinds", kinds, "of faults: kill, kill-at-point, kill-again, connection, node, related-nodes, pause, holder-connection, "
+  app.add_option("--kinds", kinds, "of faults: kill, kill-at-point, kill-again, connection, node, related-nodes, pause, holder-connection, slow-holder, "
                  "disk-stands-still, disk-fails, disk-damage, diverge; under optimist: rollback")
       ->delimiter(',')->take_all()->always_capture_default(false);
   app.add_option("--seeds", seeds, "number of runs")->check(CLI::PositiveNumber);

@@ -39,7 +39,7 @@ std::vector<Fault> plan_faults(const JobOptions& options, std::uint64_t events) 
 
 const char* name_of(Fault::Kind kind) {
   static constexpr const char* names[Fault::kinds] = {"kill", "kill-at-point", "kill-again", "connection",
-                                                       "node", "related-nodes", "pause", "holder-connection", "disk-stands-still", "disk-fails",
+                                                       "node", "related-nodes", "pause", "holder-connection", "slow-holder", "disk-stands-still", "disk-fails",
                                                        "disk-damage", "rollback", "diverge"};
   return names[kind];
 }
@@ -48,6 +48,7 @@ std::string describe(const Fault& fault) {
   static constexpr const char* what[Fault::kinds] = {
       "a rank is killed", "a rank is killed inside a call", "a rank is killed, and again in its recovery", "a connection is lost",
       "a node is lost", "a node is lost, and others that have to do with it", "a node is paused", "the connection to a holder is lost",
+      "a holder is slow until another takes its place",
       "a disk stands still", "a disk fails", "an event file is damaged",
       "a node is lost, and orphans that follow from it are struck",
       "a node is lost, and one of its ranks does something else in its replay"};
@@ -87,10 +88,14 @@ void World::strike(const Fault& fault) {
     case Fault::lose_related: return lose_related(fault.choice);
     case Fault::pause_node: return pause_node(fault.choice);
     case Fault::lose_connection: return network_.lose_one(fault.choice);
-    case Fault::lose_holder_connection: {
+    case Fault::lose_holder_connection:
+    case Fault::slow_holder: {
       Node& n = node(NodeId(static_cast<int>(fault.choice % static_cast<std::uint64_t>(options_.nodes))));
-      if (!n.dead()) n.lose_holder_connection(fault.choice >> 20);
-      return;
+      if (n.dead()) return;
+      if (fault.kind == Fault::lose_holder_connection) return n.lose_holder_connection(fault.choice >> 20);
+      // Of several copies, one that was given up does not count when others are lost.
+      if (options_.event_copies > 1) count_loss(is_close());
+      return n.slow_holder(fault.choice >> 20);
     }
     case Fault::disk_stands_still:
     case Fault::disk_fails:
@@ -156,10 +161,11 @@ NodeId World::node_victim(std::uint64_t choice) {
   return usable[(choice >> 8) % usable.size()];
 }
 
-// Another is lost of which the head has not heard, or by which determinants are where its ranks are alone.
+// Another is lost, or given up, of which the head has not heard, or by which determinants are where its ranks are alone.
 bool World::is_close() const {
   auto unheard_of = [this](const auto& n) { return (n->dead() || n->paused()) && !head_.lost(n->id()); };
-  return std::ranges::any_of(nodes_, unheard_of) || !head_.settled();
+  auto gives_up = [](const auto& n) { return !n->dead() && n->has_slow_holder(); };
+  return std::ranges::any_of(nodes_, unheard_of) || std::ranges::any_of(nodes_, gives_up) || !head_.settled();
 }
 
 // Files survive the loss of any number of nodes; copies that of as many as there are, of which one hosts the ranks, also while others are

@@ -171,6 +171,15 @@ void Head::on_held(Node& from, Generation generation) {
   });
 }
 
+void Head::on_holder_lost(Node& from, Generation generation) {
+  hear(from, [this, node = from.id(), generation] {
+    Agent& a = agent(node);
+    const auto copy = std::ranges::find(a.held.copies, generation, &Copy::generation);
+    if (a.lost || copy == a.held.copies.end() || copy->holder < 0) return;
+    give_holder(node, static_cast<std::size_t>(copy - a.held.copies.begin()), NodeId(copy->holder));
+  });
+}
+
 // Whoever had its ranks' determinants before need not keep them, once all who are to have them do.
 void Head::settle_held(NodeId node) {
   const core::event_logger::Holding& held = agent(node).held;

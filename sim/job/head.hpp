@@ -34,6 +34,7 @@ class Head {
   // ---- what agents say; heard later, unless the agent is declared lost by then
   void report(Node& from, Rank rank, const BoardEntry& entry);
   void on_held(Node& from, Generation generation);
+  void on_holder_lost(Node& from, Generation generation);  // it lives, and did not answer for too long
   void on_adopted(Node& from, std::uint64_t group);
   void on_adopt_failed(Node& from);
   // Under optimist: how far the streams of ranks go that it takes over; one of its ranks is an orphan behind this position.

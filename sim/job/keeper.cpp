@@ -134,6 +134,7 @@ void Node::set_holder(std::size_t number, NodeId holder, Generation generation) 
 void Node::disconnect(std::size_t number) {
   sent_.on_disconnected(static_cast<int>(number));
   ++copies_[number].visit;
+  copies_[number].slow_ns = 0;
 }
 
 void Node::connect(std::size_t number) {
@@ -157,6 +158,21 @@ void Node::lose_holder_connection(std::uint64_t choice) {
   connect(number);
 }
 
+// Its visit is given up after a while, as the daemon's keeper does, and the head names another; this one goes on.
+void Node::slow_holder(std::uint64_t choice) {
+  constexpr std::int64_t patience_ns = 400'000;
+  const std::size_t number = choice % copies_.size();
+  Copy& copy = copies_[number];
+  if (copy.holder.value < 0) return;
+  copy.slow_ns = world_.random().between(1, std::int64_t{1} << (10 + world_.random().below(13)));
+  world_.at_node(*this, world_.random().between(1, patience_ns), [this, number, visit = copy.visit, generation = copy.generation] {
+    if (copies_[number].visit != visit) return;
+    copies_[number].given_up = visit;
+    disconnect(number);
+    world_.head().on_holder_lost(*this, generation);
+  });
+}
+
 void Node::on_holder_closed(NodeId holder) {
   for (std::size_t number = 0; number < copies_.size(); ++number) {
     if (copies_[number].holder == holder) disconnect(number);
@@ -173,7 +189,7 @@ void Node::pump(std::size_t number) {
     auto bytes = events(append.rank, append.position, append.end);
     Node& holder = world_.node(copy.holder);
     const std::int64_t passage = world_.pace().passage(world_.now(), self_, false, bytes.size());
-    copy.visit_last = std::max(copy.visit_last + 1, world_.now().value + passage);
+    copy.visit_last = std::max(copy.visit_last + 1, world_.now().value + passage + copy.slow_ns);
     world_.at_node(holder, copy.visit_last - world_.now().value,
                    [this, number, &holder, visit = copy.visit, append, cuts = cuts_.of(append.rank), bytes = std::move(bytes)] {
                      holder.on_append(*this, number, visit, append, cuts, bytes);
@@ -184,10 +200,12 @@ void Node::pump(std::size_t number) {
 // The other node's visit may have ended meanwhile: what was on its way is lost with it.
 void Node::on_append(Node& from, std::size_t copy, std::uint64_t visit, const Sender::Append& append, const core::vprotocol::Cuts& cuts,
                      const std::vector<std::byte>& bytes) {
-  if (from.copies_[copy].visit != visit) return;
+  const bool is_late = visit == from.copies_[copy].given_up;
+  if (from.copies_[copy].visit != visit && !is_late) return;
   if (world_.options().optimistic()) store_.on_cut(append.rank, append.term, cuts.kept(store_.term(append.rank)));
   const auto verdict =
       store_.on_append(append.rank, append.term, append.generation, append.position, append.promised, append.last_failed, bytes);
+  if (is_late && verdict != Store::Verdict::taken) return;  // what it answers nobody hears
   if (verdict == Store::Verdict::refused) {
     return world_.at_node(from, world_.latency(false), [&from] { from.end(false); });
   }
@@ -197,6 +215,7 @@ void Node::on_append(Node& from, std::size_t copy, std::uint64_t visit, const Se
   const Extent extent{store_.end(append.rank), store_.last_failed(append.rank)};
   world_.checker().on_stored(append.rank, self_.value, append.term, extent.end, bytes, append.last_failed);
   if (HF_MUTATED(HOLDER_TELLS) && world_.options().optimistic()) know_stable(append.rank, append.term, extent.end);
+  if (is_late) return;
   const std::int64_t taken_in = world_.pace().append(world_.now(), self_);
   world_.at_node(from, world_.latency_in_order(from.copies_[copy].visit_last, taken_in), [&from, copy, visit, append, extent] {
     from.on_answer(copy, visit, append.rank, append.term, extent);

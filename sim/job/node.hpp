@@ -72,6 +72,8 @@ class Node {
   void set_holder(std::size_t copy, NodeId holder, Generation generation);
   void on_holder_closed(NodeId holder);
   void lose_holder_connection(std::uint64_t choice);
+  void slow_holder(std::uint64_t choice);
+  bool has_slow_holder() const { return std::ranges::any_of(copies_, &Copy::is_slow); }
   void forget(Rank rank, Term below) { store_.forget(rank, below); }
   void on_settled(Rank rank);
   EventFiles* files() { return files_.get(); }
@@ -117,6 +119,9 @@ class Node {
     bool lacks = false;            // nobody has it: there was no holder, and no connection to one since
     std::uint64_t visit = 0;       // number of the connection to it; changes when it ends
     std::int64_t visit_last = 0;   // arrival of what was sent on it last
+    std::int64_t slow_ns = 0;      // what is sent on it is under way for so much longer
+    std::optional<std::uint64_t> given_up;  // visit of a holder that was too slow: what is under way still comes there
+    bool is_slow() const { return slow_ns > 0 || (given_up && visit == *given_up + 1); }  // and no other is named yet
   };
   // node.cpp
   void on_board(Rank rank, const BoardEntry& entry);

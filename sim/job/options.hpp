@@ -19,6 +19,7 @@ struct Fault {
   enum Kind : std::uint8_t {
     kill, kill_at_point, kill_again, lose_connection,
     lose_node, lose_related, pause_node, lose_holder_connection,  // above level process
+    slow_holder,                                                  // the same; drawn only where it is named
     disk_stands_still, disk_fails, disk_damage,                   // where there are files
     strike_rollback,                                              // under optimist
     diverge,                                                      // above level process; never drawn

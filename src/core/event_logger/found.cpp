@@ -25,6 +25,10 @@ void take(Found& best, Found found, Term next) {
   const Extent promised = either(best.promised, found.promised), begun = best.begun;
   auto merit = [](const Found& f) { return std::tuple(f.known, f.whole, f.term, f.bytes.size(), f.generation); };
   if (merit(found) > merit(best)) std::swap(best, found);
+  if (found.known && found.whole && best.whole && found.term == best.term) {
+    best.as_well.insert(found.generation);
+    best.as_well.merge(found.as_well);
+  }
 #ifdef HOLDFAST_MUTATE_ANY_FAILED_TEST
   best.last_failed = std::max(best.last_failed, found.last_failed);
 #endif
@@ -46,7 +50,8 @@ bool suffices(const Found& best, const Told& told) {
 #ifdef HOLDFAST_MUTATE_OLD_GENERATION_SUFFICES
   return true;
 #else
-  return told.present.contains(best.generation);
+  const auto is_present = [&](Generation generation) { return told.present.contains(generation); };
+  return is_present(best.generation) || std::ranges::any_of(best.as_well, is_present);
 #endif
 }
 

@@ -18,6 +18,7 @@ struct Found {
   std::vector<std::byte> bytes;
   bool whole = false;  // as much as was promised where it was found
   Extent begun;        // what the hostings whose copies do not count had found
+  std::set<Generation> as_well;  // in which others were found whole, of the same hosting: there is nothing in them that is not here
   Extent extent() const { return {bytes.size(), last_failed}; }
 };
 

@@ -81,6 +81,27 @@ TEST(Found, AnyHolderThatWasNotReplacedHasAll) {
   EXPECT_TRUE(suffices(found(0, 40, 48, 0, 3), told));
 }
 
+// E and F held; F was slow and gave way to G, which is lost. F lives, with what it had: as much as E, or more that was not stable yet.
+TEST(Found, AHolderThatWasReplacedDoesNotMakeTheOthersWorse) {
+  const Told told{Term{0}, Term{1}, true, {Generation{1}, Generation{4}}};
+  const Found kept = found(0, 40, 48, 0, 1);
+  for (std::size_t bytes : {40, 48, 64}) {
+    const Found replaced = found(0, 40, bytes, 0, 2);
+    Found forward, backward, alone;
+    take(forward, kept, told.next);
+    take(forward, replaced, told.next);
+    take(backward, replaced, told.next);
+    take(backward, kept, told.next);
+    EXPECT_TRUE(suffices(forward, told));
+    EXPECT_TRUE(suffices(backward, told));
+    EXPECT_EQ(forward.bytes.size(), std::max<std::size_t>(bytes, 48));
+    EXPECT_EQ(backward.bytes.size(), forward.bytes.size());
+    take(alone, replaced, told.next);
+    take(alone, found(0, 40, 30, 0, 1), told.next);
+    EXPECT_FALSE(suffices(alone, told)) << "the other has less than was promised";
+  }
+}
+
 // The spare had found 848 bytes where 800 had been stable, and was lost before it was settled, and with it who had 848.
 TEST(Found, WhatAnUnsettledHostingPromisedWasToldToNobody) {
   const Told told{Term{0}, Term{1}, true, {Generation{2}}};
