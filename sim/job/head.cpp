@@ -171,12 +171,14 @@ void Head::on_held(Node& from, Generation generation) {
   });
 }
 
+// Where no other is left the same one is named again. (A real agent then has no holder, and hears of what is stable from its standby.)
 void Head::on_holder_lost(Node& from, Generation generation) {
   hear(from, [this, node = from.id(), generation] {
     Agent& a = agent(node);
     const auto copy = std::ranges::find(a.held.copies, generation, &Copy::generation);
     if (a.lost || copy == a.held.copies.end() || copy->holder < 0) return;
-    give_holder(node, static_cast<std::size_t>(copy - a.held.copies.begin()), NodeId(copy->holder));
+    const NodeId other = choose_holder(node, a.held.holders());
+    give_holder(node, static_cast<std::size_t>(copy - a.held.copies.begin()), other.value < 0 ? other : NodeId(copy->holder));
   });
 }
 

@@ -151,6 +151,29 @@ TEST(SimulatedJob, EventLoggers) {
   good(options, 200, ("--protocol optimist " + words).c_str());
 }
 
+// Holders that are given up and live on with what they had. Those of two copies have failed once (21447).
+TEST(SimulatedJob, SlowHolders) {
+  JobOptions options;
+  options.ranks = options.nodes = 7;
+  options.spares = 3;
+  options.faults = 6;
+  options.level = Level::node;
+  options.kinds = {Fault::slow_holder, Fault::slow_holder, Fault::lose_node, Fault::lose_related, Fault::pause_node};
+  for (const int copies : {1, 2}) {
+    options.event_copies = copies;
+    for (const bool optimist : {false, true}) {
+      options.optimist = optimist;
+      const std::string words = std::string(optimist ? "--protocol optimist " : "") + "--event-copies " + std::to_string(copies);
+      good(options, 100, words + " --log-level node --ranks 7 --nodes 7 --spares 3 --faults 6 "
+                                 "--kinds slow-holder,slow-holder,node,related-nodes,pause");
+    }
+  }
+  options.event_copies = 2;
+  options.optimist = false;
+  options.seed = 21447;
+  EXPECT_TRUE(run_seed(options).faulty.violations.empty());
+}
+
 TEST(SimulatedJob, ManyRanksAndFaults) {
   JobOptions options;
   options.ranks = 64;

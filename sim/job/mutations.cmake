@@ -89,6 +89,13 @@ holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/sender.cpp MUTATIONS ST
                        ARGS --log-level node+disk --workload traffic --kinds node)
 holdfast_sim_mutations(2000 MUTATIONS FOUND_ONCE_IS_STABLE
                        ARGS --log-level node+disk --workload traffic --kinds node,related-nodes)
+# Holders that are slow until others take their place: what they have is of an older generation, and what is under way comes late.
+set(slow --ranks 6 --nodes 5 --spares 2 --faults 6 --kinds slow-holder,slow-holder,related-nodes,holder-connection)
+holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/store.cpp MUTATIONS ACCEPT_OUTDATED ARGS --event-copies 2 ${slow})
+holdfast_sim_mutations(2000 SOURCES ${core}/event_logger/found.cpp MUTATIONS OLD_GENERATION_SUFFICES ARGS --workload traffic ${slow})
+holdfast_sim_mutations(5000 SOURCES ${core}/event_logger/found.cpp MUTATIONS ONE_GENERATION_COUNTS
+                       ARGS --event-copies 2 --ranks 7 --nodes 7 --spares 3 --event-loggers 2 --faults 6
+                            --kinds slow-holder,slow-holder,node,related-nodes,pause)
 
 # Probes and cancels.
 holdfast_sim_mutations(1000 MUTATIONS PROBE_NOT_LOGGED ARGS --workload traffic)
@@ -134,6 +141,8 @@ holdfast_sim_optimist(20000 SOURCES ${here}/optimism.cpp MUTATIONS COUNT_STAYS $
 holdfast_sim_optimist(20000 MUTATIONS KEEP_ORPHANS AHEAD_OF_THE_BOARD ${traffic})
 holdfast_sim_optimist(20000 MUTATIONS TAKE_FROM_ORPHANS ACCEPT_OLD_INCARNATION ${traffic})
 holdfast_sim_optimist(20000 MUTATIONS BEGIN_UNTOLD ${traffic})
+holdfast_sim_optimist(20 MUTATIONS STOPS_UNWRITTEN ARGS --ranks 7 --nodes 7 --spares 3 --faults 6
+                      --kinds kill,kill,node,related-nodes,pause --first-seed 900435)
 holdfast_sim_optimist(20000 SOURCES ${core}/event_logger/store.cpp MUTATIONS HOLDER_NOT_CUT ${traffic})
 holdfast_sim_optimist(2000 SOURCES ${core}/event_logger/store.cpp MUTATIONS ACCEPT_FENCED ${nodes} pause)
 holdfast_sim_optimist(20000 MUTATIONS KEEP_NUMBERED_ORPHANS ARGS --workload mixed --faults 6 --kinds node,rollback)

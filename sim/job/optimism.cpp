@@ -46,8 +46,9 @@ void Process::drop_orphans() {
   }
 }
 
-// An orphan goes no further.
+// An orphan goes no further. Its agent looks at what is written, as the engine's end_as_orphan() knows.
 void Process::stop() {
+  if (!HF_MUTATED(STOPS_UNWRITTEN)) persist_events();
   if (std::exchange(dead_, true)) return;
   node_.on_stopped(self_, incarnation_);
 }
@@ -158,9 +159,7 @@ void Process::see(Message& m) {
       p.persist_events();
     });
   }
-  if (optimist_.on_seen(peer(m.source).incoming, m.number, protocol_)) return;
-  persist_events();
-  stop();
+  if (!optimist_.on_seen(peer(m.source).incoming, m.number, protocol_)) stop();
 }
 
 // ---- sending

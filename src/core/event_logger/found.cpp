@@ -25,10 +25,12 @@ void take(Found& best, Found found, Term next) {
   const Extent promised = either(best.promised, found.promised), begun = best.begun;
   auto merit = [](const Found& f) { return std::tuple(f.known, f.whole, f.term, f.bytes.size(), f.generation); };
   if (merit(found) > merit(best)) std::swap(best, found);
+#ifndef HOLDFAST_MUTATE_ONE_GENERATION_COUNTS
   if (found.known && found.whole && best.whole && found.term == best.term) {
     best.as_well.insert(found.generation);
     best.as_well.merge(found.as_well);
   }
+#endif
 #ifdef HOLDFAST_MUTATE_ANY_FAILED_TEST
   best.last_failed = std::max(best.last_failed, found.last_failed);
 #endif
