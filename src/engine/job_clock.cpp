@@ -1,7 +1,5 @@
 #include "engine/job_clock.hpp"
 
-#include <time.h>
-
 #include <atomic>
 #include <cstdlib>
 
@@ -9,12 +7,6 @@
 
 namespace hf::engine {
 namespace {
-
-double seconds_of(clockid_t clock) {
-  timespec t{};
-  ::clock_gettime(clock, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 
 double job_began() {
   const char* agent = std::getenv(wire::env_agent);

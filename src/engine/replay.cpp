@@ -1,6 +1,5 @@
 // Determinants: recording them, replaying them, and what replay holds back until the last one is consumed.
 #include <fmt/format.h>
-#include <time.h>
 
 #include "base/check.hpp"
 #include "engine/engine_impl.hpp"
@@ -8,15 +7,6 @@
 #include "os/process.hpp"
 
 namespace hf::engine {
-namespace {
-
-double seconds_of(clockid_t clock) {
-  timespec t{};
-  ::clock_gettime(clock, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-}  // namespace
 
 // After anything that may have consumed the last determinant.
 void EngineImpl::after_call() {
