@@ -1,10 +1,12 @@
 // What is done to names of files: removed, renamed, linked; and directories (file_steps.hpp).
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "recorder/file_steps.hpp"
+#include "recorder/made.hpp"
 
 namespace hf::recorder {
 namespace {
@@ -30,9 +32,45 @@ bool is_plain(const void* caller, int directory, const char* path) {
   return is_name(path) && (directory == AT_FDCWD || path[0] == '/') && process.records_in_main_thread(caller);
 }
 
+int noted(int directory, const char* path, int result) {
+  if (result == 0) note_made(directory, path);
+  return result;
+}
+
+bool was_removed_next(const Name& name) {
+  constexpr auto end = static_cast<FileStep>(static_cast<unsigned>(FileStep::directory_removed) + static_cast<unsigned>(FileStep::ended));
+  FileState ended;
+  return process.recording.replay_file(end, name.hash, name.steps[static_cast<unsigned>(FileStep::directory_removed)], ended) && ended.bytes == 0;
+}
+
+// The run before removed this directory next, or one that it is in, and it is not this incarnation's: what is in it now is another rank's.
+bool is_of_others(int directory) {
+  if (process.recording.is_first()) return false;
+  char link[32], path[4096];
+  ::snprintf(link, sizeof link, "/proc/self/fd/%d", directory);
+  const ssize_t length = ::readlink(link, path, sizeof path - 1);
+  if (length <= 0 || path[0] != '/') return false;
+  path[length] = 0;
+  for (char* slash; (slash = strrchr(path, '/')) && slash[1]; *slash = 0) {
+    const Name* name = name_of(hash_of(path));
+    if (!name || name->made_here) return false;
+    if (was_removed_next(*name)) return true;
+  }
+  return false;
+}
+
+int unlink_in(int directory, const char* path, int flags) {
+#ifdef HOLDFAST_MUTATE_EMPTY_OTHERS
+  const bool leave = false;
+#else
+  const bool leave = is_of_others(directory);
+#endif
+  return leave ? 0 : next(next_unlinkat, "unlinkat")(directory, path, flags);
+}
+
 }  // namespace
 
-int make_directory(const char* path, mode_t mode) { return next(next_mkdir, "mkdir")(path, mode); }
+int make_directory(const char* path, mode_t mode) { return noted(AT_FDCWD, path, next(next_mkdir, "mkdir")(path, mode)); }
 
 }  // namespace hf::recorder
 
@@ -46,7 +84,9 @@ HOLDFAST_REPLACES int unlink(const char* path) noexcept {
 HOLDFAST_REPLACES int unlinkat(int directory, const char* path, int flags) noexcept {
   auto unlink = [=] { return next(next_unlinkat, "unlinkat")(directory, path, flags); };
   const FileStep step = (flags & AT_REMOVEDIR) != 0 ? FileStep::directory_removed : FileStep::removed;
-  return is_plain(CALLER, directory, path) ? remove_once(step, path, unlink) : unlink();
+  if (is_plain(CALLER, directory, path)) return remove_once(step, path, unlink);
+  if (!process.records_in_main_thread(CALLER)) return unlink();
+  return aside([=] { return unlink_in(directory, path, flags); });
 }
 
 HOLDFAST_REPLACES int remove(const char* path) noexcept {
@@ -60,7 +100,7 @@ HOLDFAST_REPLACES int mkdir(const char* path, mode_t mode) noexcept {
 }
 
 HOLDFAST_REPLACES int mkdirat(int directory, const char* path, mode_t mode) noexcept {
-  auto make = [=] { return next(next_mkdirat, "mkdirat")(directory, path, mode); };
+  auto make = [=] { return noted(directory, path, next(next_mkdirat, "mkdirat")(directory, path, mode)); };
   return is_plain(CALLER, directory, path) ? make_once(FileStep::directory_made, path, make) : make();
 }
 
@@ -87,12 +127,12 @@ HOLDFAST_REPLACES int renameat2(int from_directory, const char* from, int to_dir
 }
 
 HOLDFAST_REPLACES int symlink(const char* target, const char* path) noexcept {
-  auto make = [=] { return next(next_symlink, "symlink")(target, path); };
+  auto make = [=] { return noted(AT_FDCWD, path, next(next_symlink, "symlink")(target, path)); };
   return process.records_in_main_thread(CALLER) ? make_once(FileStep::linked, path, make) : make();
 }
 
 HOLDFAST_REPLACES int mkfifo(const char* path, mode_t mode) noexcept {
-  auto make = [=] { return next(next_mkfifo, "mkfifo")(path, mode); };
+  auto make = [=] { return noted(AT_FDCWD, path, next(next_mkfifo, "mkfifo")(path, mode)); };
   return process.records_in_main_thread(CALLER) ? make_once(FileStep::linked, path, make) : make();
 }
 
@@ -102,12 +142,12 @@ HOLDFAST_REPLACES int link(const char* target, const char* path) noexcept {
 }
 
 HOLDFAST_REPLACES int symlinkat(const char* target, int directory, const char* path) noexcept {
-  auto make = [=] { return next(next_symlinkat, "symlinkat")(target, directory, path); };
+  auto make = [=] { return noted(directory, path, next(next_symlinkat, "symlinkat")(target, directory, path)); };
   return is_plain(CALLER, directory, path) ? make_once(FileStep::linked, path, make) : make();
 }
 
 HOLDFAST_REPLACES int mkfifoat(int directory, const char* path, mode_t mode) noexcept {
-  auto make = [=] { return next(next_mkfifoat, "mkfifoat")(directory, path, mode); };
+  auto make = [=] { return noted(directory, path, next(next_mkfifoat, "mkfifoat")(directory, path, mode)); };
   return is_plain(CALLER, directory, path) ? make_once(FileStep::linked, path, make) : make();
 }
 

@@ -6,6 +6,7 @@
 
 #include "recorder/contents.hpp"
 #include "recorder/looks.hpp"
+#include "recorder/made.hpp"
 #include "recorder/unread.hpp"
 
 namespace hf::recorder {
@@ -45,16 +46,17 @@ Found use_again(const char* path, Use use, Name& name, std::uint32_t occurrence,
 struct Making {
   bool there = false, is_data = false;
   bool is_dated = false, since = false;  // the system knows; it was since this incarnation began
+  bool by_this = false;                  // this incarnation, by whatever name
 };
 
 Making making_of(const char* path) {
   struct statx status;
-  if (system_statx(path, AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_BTIME, &status) != 0) return {};
+  if (system_statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_INO | STATX_BTIME, &status) != 0) return {};
   const bool is_data = !is_of_system(path) && (S_ISREG(status.stx_mode) || S_ISDIR(status.stx_mode) || S_ISLNK(status.stx_mode));
   const timespec& began = process.began();
   const statx_timestamp& made = status.stx_btime;
   const bool since = made.tv_sec > began.tv_sec || (made.tv_sec == began.tv_sec && made.tv_nsec >= began.tv_nsec);
-  return {true, is_data, (status.stx_mask & STATX_BTIME) != 0, since};
+  return {true, is_data, (status.stx_mask & STATX_BTIME) != 0, since, was_made(status)};
 }
 
 }  // namespace
@@ -78,7 +80,12 @@ Used use(const char* path, Use use) {
 
 bool is_new(const char* path) {
   const Making making = making_of(path);
-  return making.there && (!making.is_data || (making.is_dated && making.since));
+  if (!making.there || !making.is_data || making.by_this) return making.there;
+#ifdef HOLDFAST_MUTATE_MADE_BY_ANYBODY
+  return making.is_dated && making.since;
+#else
+  return making.is_dated && making.since && has_had_children();
+#endif
 }
 
 bool is_older(const char* path) {

@@ -14,8 +14,8 @@ namespace hf::recorder {
 bool is_ordinary(const char* path);  // not files whose contents are the system's
 bool is_there(const char* path);
 bool is_made_here(const char* path);  // Name::made_here
-// It is none of an earlier job, run or rank that anybody would miss: made since this incarnation began, by what it is not known to have done (a process that it
-// has started, another thread, another name of the same file), or a socket, a pipe, or below /dev.
+// It is none of an earlier job, run or rank that anybody would miss: made by this incarnation, though perhaps in another thread or by another name; since it began, which
+// may have been by a process that it has started; or a socket, a pipe, or below /dev.
 bool is_new(const char* path);
 bool is_older(const char* path);  // than the rank, as is known of what its first incarnation finds
 void mark_made(const char* path, bool made = true);

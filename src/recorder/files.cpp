@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 
 #include "recorder/file_steps.hpp"
+#include "recorder/looks.hpp"
+#include "recorder/made.hpp"
 #include "recorder/random.hpp"
 #include "recorder/unread.hpp"
 
@@ -40,23 +42,48 @@ int open_aside(const char* path, int flags, Open open) {
   return open(flags);
 }
 
+// All that the file contains will be this incarnation's, whoever of its threads opens it.
+bool will_make(int directory, const char* path, int flags) {
+  if (process.recording.is_first() || (flags & (O_CREAT | O_TRUNC)) == 0) return false;
+  struct stat status;
+  return (flags & O_TRUNC) != 0 || system_status(directory, path, &status, AT_SYMLINK_NOFOLLOW) != 0;
+}
+
 template <class Open>
 int open_recorded(const char* path, int flags, Open open) {
-  return aside([=] { return open_aside(path, flags, open); });
+  return aside([=] {
+    const bool makes = will_make(AT_FDCWD, path, flags);
+    const int fd = open_aside(path, flags, open);
+    if (fd >= 0 && (makes || is_made_here(path))) note_made(fd);
+    return fd;
+  });
+}
+
+template <class Open>
+int open_unrecorded(int directory, const char* path, int flags, Open open) {
+  if (!is_name(path)) return open(flags);
+  return aside([=] {
+    const bool makes = will_make(directory, path, flags);
+    const int fd = open(flags);
+    if (fd >= 0 && makes) note_made(fd);
+    return fd;
+  });
 }
 
 mode_t mode_of(int flags, va_list arguments) { return flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0; }
 
 int open_file(const void* caller, const char* path, int flags, mode_t mode) {
   auto open = [=](int with) { return next(next_open, "open")(path, with, mode); };
-  const int fd = is_name(path) && process.records_in_main_thread(caller) ? open_recorded(path, flags, open) : open(flags);
+  const bool recorded = is_name(path) && process.records_in_main_thread(caller);
+  const int fd = recorded ? open_recorded(path, flags, open) : open_unrecorded(AT_FDCWD, path, flags, open);
   return note_opened(path, fd);
 }
 
 int open_file_at(const void* caller, int directory, const char* path, int flags, mode_t mode) {
   auto open = [=](int with) { return next(next_openat, "openat")(directory, path, with, mode); };
   const bool here = is_name(path) && (directory == AT_FDCWD || path[0] == '/');
-  const int fd = here && process.records_in_main_thread(caller) ? open_recorded(path, flags, open) : open(flags);
+  const bool recorded = here && process.records_in_main_thread(caller);
+  const int fd = recorded ? open_recorded(path, flags, open) : open_unrecorded(directory, path, flags, open);
   return note_opened(path, fd);
 }
 
@@ -86,23 +113,32 @@ FILE* open_stream_aside(const char* path, const char* mode, Open open) {
   return writes ? file : watch(file, used.name, used.occurrence);
 }
 
+// `open` as above.
 template <class Open>
-FILE* open_stream(const char* path, const char* mode, Open open) {
+FILE* open_stream(const void* caller, const char* path, const char* mode, Open open) {
+  if (!is_name(path)) return open(path, mode);
+  const bool recorded = process.records_in_main_thread(caller);
   FILE* file = nullptr;
-  aside([&] { return (file = open_stream_aside(path, mode, open)) ? 0 : -1; });
+  aside([&] {
+    const int flags = mode[0] == 'w' ? O_CREAT | O_TRUNC : mode[0] == 'a' ? O_CREAT : 0;
+    const bool makes = will_make(AT_FDCWD, path, flags);
+    file = recorded ? open_stream_aside(path, mode, open) : open(path, mode);
+    if (file && (makes || (recorded && flags != 0 && is_made_here(path)))) note_made(::fileno(file));
+    return file ? 0 : -1;
+  });
   return file;
 }
 
 FILE* open_by_name(const void* caller, const char* path, const char* mode) {
   auto open = [](const char* name, const char* with) { return next(next_fopen, "fopen")(name, with); };
-  return is_name(path) && process.records_in_main_thread(caller) ? open_stream(path, mode, open) : open(path, mode);
+  return open_stream(caller, path, mode, open);
 }
 
 FILE* open_again(const void* caller, const char* path, const char* mode, FILE* stream) {
   auto open = [=](const char* name, const char* with) { return next(next_freopen, "freopen")(name, with, stream); };
   forget(stream);
   const bool shows = stream == stdout || stream == stderr;  // a line that is there twice does less harm than a rank that cannot be recovered
-  return is_name(path) && !shows && process.records_in_main_thread(caller) ? open_stream(path, mode, open) : open(path, mode);
+  return shows ? open(path, mode) : open_stream(caller, path, mode, open);
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ int look(FileStep step, const char* path, std::int64_t how, FileStatus* status, 
 }
 
 // Or it may have been, where the end is not recorded.
-bool was_removed_next(const Name& name, FileStep step) {
+bool may_have_been_removed_next(const Name& name, FileStep step) {
   const auto end = static_cast<FileStep>(static_cast<unsigned>(step) + static_cast<unsigned>(FileStep::ended));
   const unsigned occurrence = name.steps[static_cast<unsigned>(step)];
   FileState state;
@@ -109,7 +109,7 @@ bool was_removed_next(const Name& name, FileStep step) {
 // The run before removed a directory that it had looked at, and may have opened it between: it is to be there, empty, until it is removed again.
 bool make_directory_again(const char* path, mode_t mode) {
   Name* name = name_of(hash_of(path));
-  if (!name || !(was_removed_next(*name, FileStep::directory_removed) || was_removed_next(*name, FileStep::removed))) return false;
+  if (!name || !(may_have_been_removed_next(*name, FileStep::directory_removed) || may_have_been_removed_next(*name, FileStep::removed))) return false;
   if (make_directory(path, mode & 07777) != 0) return false;
   name->made_here = true;
   return true;
@@ -159,8 +159,8 @@ int system_status(int directory, const char* path, struct stat* status, int flag
   return next(next_fstatat, "fstatat")(directory, path, status, flags);
 }
 
-int system_statx(const char* path, int flags, unsigned mask, struct statx* status) {
-  return next(next_statx, "statx")(AT_FDCWD, path, flags, mask, status);
+int system_statx(int directory, const char* path, int flags, unsigned mask, struct statx* status) {
+  return next(next_statx, "statx")(directory, path, flags, mask, status);
 }
 
 }  // namespace hf::recorder

@@ -5,6 +5,6 @@
 namespace hf::recorder {
 
 int system_status(int directory, const char* path, struct stat* status, int flags);
-int system_statx(const char* path, int flags, unsigned mask, struct statx* status);
+int system_statx(int directory, const char* path, int flags, unsigned mask, struct statx* status);
 
 }  // namespace hf::recorder

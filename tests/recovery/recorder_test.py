@@ -15,6 +15,7 @@ import jobs
 
 BUILD, CLOCKS, FILES, NAMES = (Path(sys.argv.pop(1)).resolve() for _ in range(4))
 CLEANING, ASKED = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked"))
+LIBRARY = NAMES.parent.parent / "lib/libmpi_abi.so.1"
 HERE = Path(__file__).resolve().parent
 KILLS = "kill:random,rate=15/s,seed={},max=6"
 
@@ -67,7 +68,7 @@ class Recorder(unittest.TestCase):
     def python_clocks(self, directory, *words):
         (Path(directory) / "told.py").write_text("what = 'imported'\n")
         subprocess.run(["/usr/bin/python3", "-m", "compileall", "-q", directory], check=True)
-        return ["/usr/bin/python3", HERE / "programs/python_clocks.py", BUILD / "lib/libmpi_abi.so.1", 40, directory, *words]
+        return ["/usr/bin/python3", HERE / "programs/python_clocks.py", LIBRARY, 40, directory, *words]
 
     def check_python(self, *words):
         for seed in range(1, 4):
@@ -97,7 +98,7 @@ class Recorder(unittest.TestCase):
                     self.assertLess(float(re.findall(r"^round 299: ([\d.]+) s", outcome.stdout.decode(), re.M)[0]), 1000)
 
     def test_python_removes_trees_of_others(self):
-        program = ["/usr/bin/python3", HERE / "programs/python_files.py", BUILD / "lib/libmpi_abi.so.1"]
+        program = ["/usr/bin/python3", HERE / "programs/python_files.py", LIBRARY]
         for at in 200, 300, 400:
             with tempfile.TemporaryDirectory() as directory:
                 (Path(directory) / "of_before").mkdir()
@@ -106,6 +107,15 @@ class Recorder(unittest.TestCase):
                 self.assertGreater(outcome.kills, 0, outcome.shell_line())
                 self.assertEqual(outcome.stdout.decode().splitlines(), [f"{i} True False" for i in range(60)])
                 self.assertEqual(os.listdir(directory), [])
+
+    def test_python_leaves_trees_of_others(self):
+        program = ["/usr/bin/python3", HERE / "programs/python_tree.py", LIBRARY]
+        with tempfile.TemporaryDirectory() as directory:
+            outcome = jobs.run(BUILD, 2, program + [directory], inject=["kill:rank=0,call=5"])
+            self.assertEqual((outcome.exit_code, outcome.kills), (0, 1), outcome.shell_line() + outcome.stderr)
+            files = [str(Path(directory) / "tree" / name) for name in ("below/file", "file")]
+            self.assertEqual(outcome.stdout.decode(), f"{files} 1\n", outcome.stderr)
+            self.assertEqual(os.listdir(directory), [])
 
     def test_files(self):
         for seed in range(1, 7):
