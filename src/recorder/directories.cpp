@@ -60,10 +60,9 @@ bool is_of_others(int directory) {
 }
 
 int unlink_in(int directory, const char* path, int flags) {
+  bool leave = is_of_others(directory);
 #ifdef HOLDFAST_MUTATE_EMPTY_OTHERS
-  const bool leave = false;
-#else
-  const bool leave = is_of_others(directory);
+  leave = false;
 #endif
   return leave ? 0 : next(next_unlinkat, "unlinkat")(directory, path, flags);
 }

@@ -111,7 +111,7 @@ class Recorder(unittest.TestCase):
     def test_python_leaves_trees_of_others(self):
         program = ["/usr/bin/python3", HERE / "programs/python_tree.py", LIBRARY]
         with tempfile.TemporaryDirectory() as directory:
-            outcome = jobs.run(BUILD, 2, program + [directory], inject=["kill:rank=0,call=5"])
+            outcome = jobs.run(BUILD, 2, program + [directory], inject=["kill:rank=0,call=4"])
             self.assertEqual((outcome.exit_code, outcome.kills), (0, 1), outcome.shell_line() + outcome.stderr)
             files = [str(Path(directory) / "tree" / name) for name in ("below/file", "file")]
             self.assertEqual(outcome.stdout.decode(), f"{files} 1\n", outcome.stderr)
