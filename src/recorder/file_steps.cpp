@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "recorder/contents.hpp"
+#include "recorder/gone.hpp"
 #include "recorder/looks.hpp"
 #include "recorder/made.hpp"
 #include "recorder/unread.hpp"
@@ -12,7 +13,9 @@
 namespace hf::recorder {
 namespace {
 
-FileState state_of(const char* path, Use use) {
+FileState state_of(const char* name, Use use) {
+  const Where where(name);
+  const char* path = where.path();
   if (!use.writes) return contents_of(path);
   struct stat status;
   if (system_status(AT_FDCWD, path, &status, 0) != 0) return {};
@@ -103,8 +106,15 @@ bool is_made_here(const char* path) {
   return name && name->made_here;
 }
 
-void mark_made(const char* path, bool made) {
-  if (Name* name = name_of(hash_of(path))) name->made_here = made;
+void mark_made(const char* path) {
+  if (Name* name = name_of(hash_of(path))) name->made_here = true;
+}
+
+void mark_gone(const char* path, bool done) {
+  Name* name = name_of(hash_of(path));
+  if (!name) return;
+  if (done) name->made_here = false;
+  drop_out_of_sight(*name);
 }
 
 }  // namespace hf::recorder

@@ -18,7 +18,8 @@ bool is_made_here(const char* path);  // Name::made_here
 // may have been by a process that it has started; or a socket, a pipe, or below /dev.
 bool is_new(const char* path);
 bool is_older(const char* path);  // than the rank, as is known of what its first incarnation finds
-void mark_made(const char* path, bool made = true);
+void mark_made(const char* path);
+void mark_gone(const char* path, bool done = true);  // `done`: by this incarnation too
 
 struct Use {
   bool creates, writes;
@@ -92,7 +93,7 @@ int remove_once(FileStep step, const char* path, Remove remove) {
     const bool made = is_made_here(path), again = made || is_new(path);
     Once once{step, hash_of(path), ENOENT, path, again, again, !made};
     const int result = do_once_aside(once, remove);
-    if (result == 0) mark_made(path, false);
+    if (result == 0) mark_gone(path);
     return result;
   });
 }
@@ -104,10 +105,9 @@ int rename_once(const char* from, const char* to, Rename rename) {
     const bool made = is_made_here(from);
     Once once{FileStep::renamed, hash_of(to, hash_of(from)), ENOENT, from, made || is_new(from), false, !made};
     const int result = do_once_aside(once, rename);
-    if (result == 0 && once.after_success) {
-      mark_made(to);
-      mark_made(from, false);
-    }
+    if (result != 0) return result;
+    if (once.after_success) mark_made(to);
+    mark_gone(from, once.after_success);
     return result;
   });
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "recorder/file_steps.hpp"
+#include "recorder/gone.hpp"
 #include "recorder/looks.hpp"
 #include "recorder/made.hpp"
 #include "recorder/random.hpp"
@@ -19,16 +20,24 @@ int (*next_openat)(int, const char*, int, ...);
 FILE* (*next_fopen)(const char*, const char*);
 FILE* (*next_freopen)(const char*, const char*, FILE*);
 
-// `open` is given the flags to open with.
+template <class Open>
+int open_new(const char* path, int flags, Open open) {
+  int fd = -1;
+  const int result = make_once(FileStep::made, path, [&] { return fd = open(path, flags); });
+  if (fd >= 0 || result != 0) return fd;
+  const int with = (flags & ~O_EXCL) | O_TRUNC;
+  Name* name = name_of(hash_of(path));
+  if (!name) return open(path, with);
+  make_again(path, *name, [&](const char* where) { return (fd = open(where, with)) >= 0; });
+  return fd;
+}
+
+// `open` is given the path and the flags to open with.
 template <class Open>
 int open_aside(const char* path, int flags, Open open) {
-  if ((flags & (O_DIRECTORY | O_PATH)) != 0 || !is_ordinary(path)) return open(flags);  // O_TMPFILE has O_DIRECTORY in it
+  if ((flags & (O_DIRECTORY | O_PATH)) != 0 || !is_ordinary(path)) return open(path, flags);  // O_TMPFILE has O_DIRECTORY in it
   const bool creates = (flags & O_CREAT) != 0, writes = (flags & O_ACCMODE) != O_RDONLY;
-  if (creates && (flags & O_EXCL) != 0) {
-    int fd = -1;
-    const int result = make_once(FileStep::made, path, [&] { return fd = open(flags); });
-    return fd < 0 && result == 0 ? open((flags & ~O_EXCL) | O_TRUNC) : fd;
-  }
+  if (creates && (flags & O_EXCL) != 0) return open_new(path, flags, open);
   if ((flags & O_TRUNC) != 0) {
     mark_made(path);
   } else if ((flags & O_ACCMODE) != O_WRONLY || (flags & O_APPEND) != 0) {
@@ -39,7 +48,10 @@ int open_aside(const char* path, int flags, Open open) {
   } else if (creates && !is_there(path)) {
     mark_made(path);
   }
-  return open(flags);
+  if (!creates) return open(Where(path).path(), flags);
+  int fd = -1;
+  open_by_making(path, [&](const char* where) { return (fd = open(where, flags)) >= 0; });
+  return fd;
 }
 
 // All that the file contains will be this incarnation's, whoever of its threads opens it.
@@ -61,10 +73,10 @@ int open_recorded(const char* path, int flags, Open open) {
 
 template <class Open>
 int open_unrecorded(int directory, const char* path, int flags, Open open) {
-  if (!is_name(path)) return open(flags);
+  if (!is_name(path)) return open(path, flags);
   return aside([=] {
     const bool makes = will_make(directory, path, flags);
-    const int fd = open(flags);
+    const int fd = open(path, flags);
     if (fd >= 0 && makes) note_made(fd);
     return fd;
   });
@@ -73,43 +85,51 @@ int open_unrecorded(int directory, const char* path, int flags, Open open) {
 mode_t mode_of(int flags, va_list arguments) { return flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0; }
 
 int open_file(const void* caller, const char* path, int flags, mode_t mode) {
-  auto open = [=](int with) { return next(next_open, "open")(path, with, mode); };
+  auto open = [=](const char* where, int with) { return next(next_open, "open")(where, with, mode); };
   const bool recorded = is_name(path) && process.records_in_main_thread(caller);
   const int fd = recorded ? open_recorded(path, flags, open) : open_unrecorded(AT_FDCWD, path, flags, open);
   return note_opened(path, fd);
 }
 
 int open_file_at(const void* caller, int directory, const char* path, int flags, mode_t mode) {
-  auto open = [=](int with) { return next(next_openat, "openat")(directory, path, with, mode); };
+  auto open = [=](const char* where, int with) { return next(next_openat, "openat")(directory, where, with, mode); };
   const bool here = is_name(path) && (directory == AT_FDCWD || path[0] == '/');
   const bool recorded = here && process.records_in_main_thread(caller);
   const int fd = recorded ? open_recorded(path, flags, open) : open_unrecorded(directory, path, flags, open);
   return note_opened(path, fd);
 }
 
+template <class Open>
+FILE* open_new_stream(const char* path, const char* mode, Open open) {
+  FILE* file = nullptr;
+  const int result = make_once(FileStep::made, path, [&] { return (file = open(path, mode)) ? 0 : -1; });
+  if (file || result != 0) return file;
+  char without[16] = {};
+  for (std::size_t i = 0, n = 0; mode[i] && n + 1 < sizeof without; ++i) {
+    if (mode[i] != 'x') without[n++] = mode[i];
+  }
+  Name* name = name_of(hash_of(path));
+  if (!name) return open(path, without);
+  make_again(path, *name, [&](const char* where) { return (file = open(where, without)) != nullptr; });
+  return file;
+}
+
 // `open` is given the path and the mode to open with.
 template <class Open>
 FILE* open_stream_aside(const char* path, const char* mode, Open open) {
   if (!is_ordinary(path)) return open(path, mode);
-  const bool creates = mode[0] != 'r';
-  if (mode[0] == 'w' && strchr(mode, 'x')) {
-    FILE* file = nullptr;
-    const int result = make_once(FileStep::made, path, [&] { return (file = open(path, mode)) ? 0 : -1; });
-    if (file || result != 0) return file;
-    char without[16] = {};
-    for (std::size_t i = 0, n = 0; mode[i] && n + 1 < sizeof without; ++i) {
-      if (mode[i] != 'x') without[n++] = mode[i];
-    }
-    return open(path, without);
-  }
-  if (mode[0] == 'w') {
-    mark_made(path);
-    return open(path, mode);
-  }
+  const bool empties = mode[0] == 'w', creates = mode[0] != 'r';
+  if (empties && strchr(mode, 'x')) return open_new_stream(path, mode, open);
+  if (empties) mark_made(path);
   const bool writes = creates || strchr(mode, '+');
-  const Used used = use(path, {creates, writes});
+  const Used used = empties ? Used{} : use(path, {creates, writes});
   if (used.found == Found::absent) return open("", mode);  // takes memory and gives it back, which the program finds there afterwards
-  FILE* file = open(used.found == Found::unread ? "/dev/null" : path, mode);
+  FILE* file = nullptr;
+  if (creates) {
+    open_by_making(path, [&](const char* where) { return (file = open(where, mode)) != nullptr; });
+    return file;
+  }
+  file = open(used.found == Found::unread ? "/dev/null" : Where(path).path(), mode);
   return writes ? file : watch(file, used.name, used.occurrence);
 }
 
@@ -144,7 +164,7 @@ FILE* open_again(const void* caller, const char* path, const char* mode, FILE* s
 }  // namespace
 
 int open_as_program(const char* path, int flags, mode_t mode) {
-  return open_recorded(path, flags, [=](int with) { return next(next_open, "open")(path, with, mode); });
+  return open_recorded(path, flags, [=](const char* where, int with) { return next(next_open, "open")(where, with, mode); });
 }
 
 }  // namespace hf::recorder

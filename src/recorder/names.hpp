@@ -10,8 +10,9 @@ namespace hf::recorder {
 
 struct Name {
   std::uint64_t hash = 0;  // 0: free
-  std::uint32_t steps[static_cast<unsigned>(FileStep::linked) + 1] = {};
-  bool made_here = false;       // all that the file contains is this incarnation's
+  std::uint32_t steps[static_cast<unsigned>(FileStep::written) + 1] = {};
+  bool made_here = false;  // all that the file contains is this incarnation's
+  int out_of_sight = 0;    // not 0: a descriptor of the file, whose directory is gone
 };
 constexpr std::size_t names_max = 1 << 16;
 

@@ -32,6 +32,7 @@ enum class FileStep : std::uint32_t {
   looked, looked_at_link, asked,  // stat, lstat, access
   linked,                         // link, symlink, mkfifo
   unread,                         // closed again, and not read: the n-th that was used
+  written,                        // opened by what makes it where it is not there, without O_EXCL; recorded when that has been done
   ended = 32
 };
 struct FileState {

@@ -14,7 +14,7 @@ from pathlib import Path
 import jobs
 
 BUILD, CLOCKS, FILES, NAMES = (Path(sys.argv.pop(1)).resolve() for _ in range(4))
-CLEANING, ASKED = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked"))
+CLEANING, ASKED, SCRATCH = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch"))
 LIBRARY = NAMES.parent.parent / "lib/libmpi_abi.so.1"
 HERE = Path(__file__).resolve().parent
 KILLS = "kill:random,rate=15/s,seed={},max=6"
@@ -161,6 +161,18 @@ class Recorder(unittest.TestCase):
                 wanted = {"out_0": "".join(f"{i}\n" for i in range(rounds // 2)), "out_1": lines, "log_1": lines, "log_1.bak": "of an earlier job\n"}
                 wanted |= {f"late_{i}": f"{i}\n" for i in range(rounds)}
                 self.assertEqual({p.name: p.read_text() for p in directory.iterdir()}, wanted)
+
+    def test_files_in_a_directory_that_is_gone(self):
+        seed = int(os.environ.get("HOLDFAST_SEED", 1))
+        for seed in range(seed, seed + 4):
+            with tempfile.TemporaryDirectory() as directory:
+                kills = [f"kill:rank={seed % 3},call={call}" for call in (10 + 7 * seed % 30, 45 + 11 * seed % 30)]
+                outcome = jobs.run(BUILD, 3, [SCRATCH, directory], inject=kills)
+                self.assertEqual(outcome.exit_code, 0, f"HOLDFAST_SEED={seed}: " + outcome.shell_line() + outcome.stderr)
+                self.assertGreater(outcome.kills, 0, outcome.shell_line())
+                bytes_of = [3 * (5 * len(f"{i}\n") + 4) for i in range(40)]
+                self.assertEqual(outcome.stdout.decode().splitlines(), [f"round {i}: {n} bytes" for i, n in enumerate(bytes_of)])
+                self.assertEqual(os.listdir(directory), [])
 
     def test_a_file_that_cannot_be_added_to_twice(self):
         with tempfile.TemporaryDirectory() as directory:

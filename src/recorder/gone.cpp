@@ -1,0 +1,57 @@
+#include "recorder/gone.hpp"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "recorder/looks.hpp"
+
+namespace hf::recorder {
+namespace {
+
+constexpr int descriptors_from = 512;  // those that the program is given are to be the same as in the run before
+
+// In the nearest directory that is there, without a name; else in memory.
+int open_unnamed(const char* path) {
+  char above[4096];
+  const std::size_t length = strlen(path);
+  if (length >= sizeof above) return -1;
+  memcpy(above, path, length + 1);
+  for (char* slash; (slash = strrchr(above, '/'));) {
+    slash[slash == above ? 1 : 0] = 0;
+    const long fd = ::syscall(SYS_openat, AT_FDCWD, above, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0) return static_cast<int>(fd);
+    if (slash == above || errno != ENOENT) break;
+  }
+  return static_cast<int>(::syscall(SYS_memfd_create, "holdfast", MFD_CLOEXEC));
+}
+
+}  // namespace
+
+Where::Where(const char* path) : path_(path) {
+  const Name* name = name_of(hash_of(path));
+  struct stat status;
+  const bool gone = name && name->out_of_sight != 0 && system_status(AT_FDCWD, path, &status, 0) != 0;
+  if (gone) ::snprintf(link_, sizeof link_, "/proc/self/fd/%d", name->out_of_sight);
+}
+
+bool make_out_of_sight(const char* path, Name& name) {
+  if (name.out_of_sight != 0) return true;
+  const int fd = open_unnamed(path);
+  if (fd < 0) return false;
+  const long high = ::syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, descriptors_from);
+  ::syscall(SYS_close, fd);
+  if (high < 0) return false;
+  name.out_of_sight = static_cast<int>(high);
+  return true;
+}
+
+void drop_out_of_sight(Name& name) {
+  if (name.out_of_sight != 0) ::syscall(SYS_close, name.out_of_sight);
+  name.out_of_sight = 0;
+}
+
+}  // namespace hf::recorder
