@@ -6,6 +6,7 @@
 
 #include "recorder/contents.hpp"
 #include "recorder/gone.hpp"
+#include "recorder/kept.hpp"
 #include "recorder/looks.hpp"
 #include "recorder/made.hpp"
 #include "recorder/unread.hpp"
@@ -42,6 +43,7 @@ Found use_again(const char* path, Use use, Name& name, std::uint32_t occurrence,
   const FileState now = state_of(path, use);
   if (before.bytes == now.bytes && before.changed_ns == now.changed_ns) return Found::there;
   if (!use.writes && was_unread(name, occurrence)) return Found::unread;
+  if (!use.writes && make_kept_again(path, name, before)) return Found::there;
   refuse(path);
 }
 
@@ -75,7 +77,9 @@ Used use(const char* path, Use use) {
   const std::uint32_t occurrence = name->steps[static_cast<unsigned>(FileStep::used)]++;
   FileState before;
   if (process.recording.replay_file(FileStep::used, name->hash, occurrence, before)) return {use_again(path, use, *name, occurrence, before), name, occurrence};
+  drop_out_of_sight(*name);
   const FileState now = state_of(path, use);
+  if (!use.writes) keep_if_young(path, *name, now);
   process.recording.record_file(FileStep::used, name->hash, now);
   if (now.bytes < 0 && use.creates && use.writes) name->made_here = true;
   return {Found::there, name, occurrence};

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "recorder/aside.hpp"
+#include "recorder/kept.hpp"
 #include "recorder/names.hpp"
 
 namespace hf::recorder {
@@ -45,6 +46,7 @@ struct Once {
   const char* acts_on;
   bool after_success, after_failure;  // whether it is tried again, where the run before had come to its end
   bool spares_newer = false;          // not where it was done to a file older than the rank: what is there now is another one
+  const char* overwrites = nullptr;   // the name of another file, which it replaces
 };
 
 // It ends as it ended in the run before.
@@ -56,7 +58,11 @@ int do_once_aside(Once& once, Do what) {
   const auto end = static_cast<FileStep>(static_cast<unsigned>(once.step) + static_cast<unsigned>(FileStep::ended));
   FileState before{is_there(once.acts_on) ? 0 : -1, once.spares_newer && is_older(once.acts_on)}, ended;
   const bool begun = process.recording.replay_file(once.step, once.hash, occurrence, before);
-  if (!begun) process.recording.record_file(once.step, once.hash, before);
+  if (!begun) {
+    if (once.done_already == ENOENT) keep_if_read(once.acts_on);
+    if (once.overwrites) keep_if_read(once.overwrites);
+    process.recording.record_file(once.step, once.hash, before);
+  }
   if (begun && once.spares_newer && before.changed_ns != 0) once.after_success = false;
   int code = 0;
   if (begun && process.recording.replay_file(end, once.hash, occurrence, ended)) {
@@ -103,7 +109,7 @@ int rename_once(const char* from, const char* to, Rename rename) {
   if (!is_name(from) || !is_name(to)) return rename();
   return aside([=] {
     const bool made = is_made_here(from);
-    Once once{FileStep::renamed, hash_of(to, hash_of(from)), ENOENT, from, made || is_new(from), false, !made};
+    Once once{FileStep::renamed, hash_of(to, hash_of(from)), ENOENT, from, made || is_new(from), false, !made, to};
     const int result = do_once_aside(once, rename);
     if (result != 0) return result;
     if (once.after_success) mark_made(to);

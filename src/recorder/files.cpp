@@ -7,6 +7,7 @@
 
 #include "recorder/file_steps.hpp"
 #include "recorder/gone.hpp"
+#include "recorder/kept.hpp"
 #include "recorder/looks.hpp"
 #include "recorder/made.hpp"
 #include "recorder/random.hpp"
@@ -19,6 +20,11 @@ int (*next_open)(const char*, int, ...);
 int (*next_openat)(int, const char*, int, ...);
 FILE* (*next_fopen)(const char*, const char*);
 FILE* (*next_freopen)(const char*, const char*, FILE*);
+
+// It is not only read: what it is about now is the file itself.
+void drop_kept_of(const char* path) {
+  if (Name* name = name_of(hash_of(path))) drop_kept(*name);
+}
 
 template <class Open>
 int open_new(const char* path, int flags, Open open) {
@@ -38,19 +44,22 @@ int open_aside(const char* path, int flags, Open open) {
   if ((flags & (O_DIRECTORY | O_PATH)) != 0 || !is_ordinary(path)) return open(path, flags);  // O_TMPFILE has O_DIRECTORY in it
   const bool creates = (flags & O_CREAT) != 0, writes = (flags & O_ACCMODE) != O_RDONLY;
   if (creates && (flags & O_EXCL) != 0) return open_new(path, flags, open);
-  if ((flags & O_TRUNC) != 0) {
+  const bool empties = (flags & O_TRUNC) != 0, reads = (flags & O_ACCMODE) != O_WRONLY || (flags & O_APPEND) != 0;
+  if (writes) drop_kept_of(path);
+  if (empties && !creates) {
+    keep_if_read(path);
     mark_made(path);
-  } else if ((flags & O_ACCMODE) != O_WRONLY || (flags & O_APPEND) != 0) {
+  } else if (!empties && reads) {
     if (use(path, {creates, writes}).found == Found::absent) {
       errno = ENOENT;
       return -1;
     }
-  } else if (creates && !is_there(path)) {
+  } else if (!empties && creates && !is_there(path)) {
     mark_made(path);
   }
   if (!creates) return open(Where(path).path(), flags);
   int fd = -1;
-  open_by_making(path, [&](const char* where) { return (fd = open(where, flags)) >= 0; });
+  open_by_making(path, empties, [&](const char* where) { return (fd = open(where, flags)) >= 0; });
   return fd;
 }
 
@@ -120,13 +129,13 @@ FILE* open_stream_aside(const char* path, const char* mode, Open open) {
   if (!is_ordinary(path)) return open(path, mode);
   const bool empties = mode[0] == 'w', creates = mode[0] != 'r';
   if (empties && strchr(mode, 'x')) return open_new_stream(path, mode, open);
-  if (empties) mark_made(path);
   const bool writes = creates || strchr(mode, '+');
+  if (writes) drop_kept_of(path);
   const Used used = empties ? Used{} : use(path, {creates, writes});
   if (used.found == Found::absent) return open("", mode);  // takes memory and gives it back, which the program finds there afterwards
   FILE* file = nullptr;
   if (creates) {
-    open_by_making(path, [&](const char* where) { return (file = open(where, mode)) != nullptr; });
+    open_by_making(path, empties, [&](const char* where) { return (file = open(where, mode)) != nullptr; });
     return file;
   }
   file = open(used.found == Found::unread ? "/dev/null" : Where(path).path(), mode);

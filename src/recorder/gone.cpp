@@ -34,8 +34,8 @@ int open_unnamed(const char* path) {
 Where::Where(const char* path) : path_(path) {
   const Name* name = name_of(hash_of(path));
   struct stat status;
-  const bool gone = name && name->out_of_sight != 0 && system_status(AT_FDCWD, path, &status, 0) != 0;
-  if (gone) ::snprintf(link_, sizeof link_, "/proc/self/fd/%d", name->out_of_sight);
+  const bool is_there = !name || name->out_of_sight == 0 || (!name->is_kept_again && system_status(AT_FDCWD, path, &status, 0) == 0);
+  if (!is_there) ::snprintf(link_, sizeof link_, "/proc/self/fd/%d", name->out_of_sight);
 }
 
 bool make_out_of_sight(const char* path, Name& name) {
@@ -52,6 +52,11 @@ bool make_out_of_sight(const char* path, Name& name) {
 void drop_out_of_sight(Name& name) {
   if (name.out_of_sight != 0) ::syscall(SYS_close, name.out_of_sight);
   name.out_of_sight = 0;
+  name.is_kept_again = false;
+}
+
+void drop_kept(Name& name) {
+  if (name.is_kept_again) drop_out_of_sight(name);
 }
 
 }  // namespace hf::recorder

@@ -124,7 +124,6 @@ void Process::find_out() {
   if (agent && *agent && rank && ask_for_past(agent, atoi(rank)) && is_rank()) {
     thread_ = __builtin_thread_pointer();
     ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-    ::syscall(SYS_clock_gettime, CLOCK_REALTIME, &began_);  // not the coarse one, which may be behind the date of a file of the incarnation before
     state_ = State::on;
   }
   errno = before;
@@ -156,6 +155,9 @@ bool Process::is_rank() {
   if (program_is_recorded_ && recorded != program_) return false;
   host_clocks_ = read_host_clocks();
   host_is_recorded_ = program_is_recorded_ && recording.replay_host(host_clocks_);
+  ::syscall(SYS_clock_gettime, CLOCK_REALTIME, &began_);  // not the coarse one, which may be behind the date of a file of the incarnation before
+  first_began_ns_ = static_cast<std::uint64_t>(began_.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(began_.tv_nsec);
+  began_is_recorded_ = host_is_recorded_ && recording.replay_value(Call::began, first_began_ns_);
   return true;
 }
 
@@ -205,15 +207,16 @@ void Process::append_event(const void* event, std::size_t bytes) {
 
 // What the next incarnation must know before anything else. Both are appended as other events are.
 void Process::record_beginning() {
-  const bool program = program_is_recorded_, host = host_is_recorded_;
-  program_is_recorded_ = host_is_recorded_ = true;
+  const bool program = program_is_recorded_, host = host_is_recorded_, began = began_is_recorded_;
+  program_is_recorded_ = host_is_recorded_ = began_is_recorded_ = true;
   if (!program) recording.record_value(Call::program, program_);
   if (!host) recording.record_host(host_clocks_);
+  if (!began) recording.record_value(Call::began, first_began_ns_);
 }
 
 void Process::append_in_turn(const void* event, std::size_t bytes) {
   if (!append_) return keep(event, bytes);
-  if (!program_is_recorded_ || !host_is_recorded_) record_beginning();
+  if (!program_is_recorded_ || !host_is_recorded_ || !began_is_recorded_) record_beginning();
   append_(append_self_, event, bytes);
 }
 

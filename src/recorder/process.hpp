@@ -45,6 +45,8 @@ class Process {
 
   const timespec& began() const { return began_; }  // later than any date of a file of the incarnation before
 
+  std::int64_t first_began_ns() const { return static_cast<std::int64_t>(first_began_ns_); }  // when the first incarnation began
+
   static void append_event(const void* event, std::size_t bytes);
 
   // wire::RecorderLink
@@ -89,6 +91,8 @@ class Process {
   bool program_is_recorded_ = false;
   HostClocks host_clocks_;
   bool host_is_recorded_ = false;
+  std::uint64_t first_began_ns_ = 0;
+  bool began_is_recorded_ = false;
   // Forks before MPI_Init, by the thread that records: a child may call MPI_Init, and is then the rank.
   std::uint64_t forks_ = 0;
   enum class Fork : std::uint8_t { of_no_rank, perhaps_of_rank, of_rank } fork_ = Fork::of_no_rank;

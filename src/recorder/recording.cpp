@@ -6,6 +6,8 @@
 namespace hf::recorder {
 namespace {
 
+bool is_kept(const EventHead& head) { return head.kind == EventKind::libc_bytes && head.key == static_cast<std::uint64_t>(Call::kept_file); }
+
 // A program that reads one clock over and over, as to wait for a time, gets an event a microsecond: in between the clock goes on by one
 // nanosecond a read, which follows from the number of reads.
 constexpr std::uint64_t spin_step_ns = 1000;
@@ -42,7 +44,7 @@ bool Recording::look(Cursor& cursor, bool clocks) {
     const std::uint64_t bytes = core::vprotocol::encoded_bytes(cursor.head);
     if (bytes > static_cast<std::uint64_t>(end_ - cursor.at)) owner_.diverged("the record of the run before is damaged");
     const bool wanted = clocks ? cursor.head.kind == EventKind::clock
-                               : cursor.head.kind == EventKind::libc_value || cursor.head.kind == EventKind::libc_bytes;
+                               : cursor.head.kind == EventKind::libc_value || (cursor.head.kind == EventKind::libc_bytes && !is_kept(cursor.head));
     if (wanted) cursor.body = cursor.at + sizeof(EventHead);
     cursor.at += bytes;
   }
@@ -175,6 +177,34 @@ bool Recording::replay_file(FileStep step, std::uint64_t name, unsigned occurren
     return true;
   }
   return false;
+}
+
+void Recording::record_kept(const KeptPiece& piece, const std::byte* data, std::size_t bytes) {
+  std::byte event[bytes_max];
+  memcpy(event, &piece, sizeof piece);
+  memcpy(event + sizeof piece, data, bytes);
+  record_bytes(Call::kept_file, event, sizeof piece + bytes);
+}
+
+// From where the last one was found on, and then from the beginning.
+const std::byte* Recording::find_kept(const KeptPiece& piece, std::size_t& bytes) {
+  const std::byte* const middle = next_kept_ ? next_kept_ : begin_;
+  for (const std::byte* begin : {middle, begin_}) {
+    const std::byte* const end = begin == middle ? end_ : middle;
+    for (const std::byte* at = begin; static_cast<std::size_t>(end - at) >= sizeof(EventHead);) {
+      EventHead head;
+      memcpy(&head, at, sizeof head);
+      const std::uint64_t whole = core::vprotocol::encoded_bytes(head);
+      if (whole > static_cast<std::uint64_t>(end - at)) owner_.diverged("the record of the run before is damaged");
+      const std::byte* const body = at + sizeof head;
+      at += whole;
+      if (!is_kept(head) || head.count < sizeof piece || memcmp(body, &piece, sizeof piece) != 0) continue;
+      next_kept_ = at;
+      bytes = head.count - sizeof piece;
+      return body + sizeof piece;
+    }
+  }
+  return nullptr;
 }
 
 // From where the last one was found on, and then from the beginning.

@@ -18,7 +18,8 @@ using core::vprotocol::EventKind;
 // What a libc_value or libc_bytes event was recorded for. The numbers are part of the log's format.
 enum class Call : std::uint32_t {
   process_id = 1, parent_id, usage, process_times, random_bytes, random_device, program, stack_guard, mpi_time,
-  processor, system_info, load, file_system, child, host_clocks
+  processor, system_info, load, file_system, child, host_clocks,
+  began, kept_file
 };
 
 inline constexpr std::uint32_t clock_count = 12;  // CLOCK_REALTIME to CLOCK_TAI
@@ -59,6 +60,14 @@ struct FileLook {
 };
 inline constexpr std::uint32_t look_shift = 8, looks_max = (1u << 24) - 1;
 
+// A piece of what a file contained that was read; behind it, up to bytes_max bytes. A file is told by its name, its size and the sum of what it contains.
+struct KeptPiece {
+  std::uint64_t name = 0;
+  std::int64_t bytes = 0, sum = 0;  // of the whole file
+  std::int64_t at = 0;              // where in it the piece begins
+  static constexpr std::size_t bytes_max = 4064;
+};
+
 class Recording {
  public:
   explicit constexpr Recording(Owner owner) : owner_(owner) {}
@@ -98,6 +107,10 @@ class Recording {
   void record_file(FileStep step, std::uint64_t name, FileState state);
   bool is_first() const { return begin_ == end_; }  // no predecessor has recorded anything
 
+  // What files contained. In no order, as the above.
+  void record_kept(const KeptPiece& piece, const std::byte* data, std::size_t bytes);
+  const std::byte* find_kept(const KeptPiece& piece, std::size_t& bytes);  // null: it was not kept
+
   // What this look said: an error number, 0 when it succeeded, and with a `status` then what it was. `how`: what else the program said.
   bool replay_look(FileLook look, std::int64_t how, std::int64_t& error, FileStatus* status);
   void record_look(FileLook look, std::int64_t how, std::int64_t error, const FileStatus* status);
@@ -118,6 +131,7 @@ class Recording {
   const std::byte *begin_ = nullptr, *end_ = nullptr;  // the past
   const std::byte* next_look_ = nullptr;  // where the one after the last that was found may be: they mostly come in their order
   std::uint64_t looks_left_ = 0;          // of the past
+  const std::byte* next_kept_ = nullptr;  // where the one after the last that was found may be
   Cursor clocks_, others_;
   bool clocks_over_ = true;
   std::uint32_t unlogged_left_ = 0;  // reads before the event at hand

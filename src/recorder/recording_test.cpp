@@ -218,6 +218,37 @@ TEST_F(Rank, StepsWithFilesAreFoundByName) {
   EXPECT_TRUE(second.replay_file(FileStep::removed, 5, 0, state));
 }
 
+TEST_F(Rank, ContentsAreFoundByFileAndPlaceAndAreNoValues) {
+  Past past;
+  Recording first = next(past);
+  const std::vector<std::byte> data(KeptPiece::bytes_max, std::byte{7});
+  const KeptPiece begin{5, 4070, 99, 0}, end_of_it{5, 4070, 99, 4064}, other{5, 3, 98, 0};
+  first.record_value(Call::parent_id, 1);
+  first.record_kept(begin, data.data(), data.size());
+  first.record_kept(end_of_it, data.data(), 6);
+  first.record_file(FileStep::used, 5, {4070, 99});
+  first.record_kept(other, data.data(), 3);
+  first.record_value(Call::parent_id, 2);
+  end(past, first);
+  Recording second = next(past);
+  std::uint64_t value = 0;
+  ASSERT_TRUE(second.replay_value(Call::parent_id, value) && second.replay_value(Call::parent_id, value));
+  EXPECT_EQ(value, 2u);
+  std::size_t bytes = 0;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_NE(second.find_kept(other, bytes), nullptr);
+    EXPECT_EQ(bytes, 3u);
+    ASSERT_NE(second.find_kept(begin, bytes), nullptr);
+    EXPECT_EQ(bytes, data.size());
+    const std::byte* const rest = second.find_kept(end_of_it, bytes);
+    ASSERT_NE(rest, nullptr);
+    EXPECT_EQ(bytes, 6u);
+    EXPECT_EQ(rest[5], std::byte{7});
+  }
+  EXPECT_EQ(second.find_kept({5, 4070, 98, 0}, bytes), nullptr);
+  EXPECT_EQ(second.find_kept({6, 3, 98, 0}, bytes), nullptr);
+}
+
 TEST_F(Rank, LooksAtFilesAreFoundByNameAndNumber) {
   Past past;
   Recording first = next(past);

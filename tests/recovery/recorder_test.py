@@ -14,9 +14,10 @@ from pathlib import Path
 import jobs
 
 BUILD, CLOCKS, FILES, NAMES = (Path(sys.argv.pop(1)).resolve() for _ in range(4))
-CLEANING, ASKED, SCRATCH = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch"))
+CLEANING, ASKED, SCRATCH, KEPT = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch", "kept"))
 LIBRARY = NAMES.parent.parent / "lib/libmpi_abi.so.1"
 HERE = Path(__file__).resolve().parent
+LARGE = " " * (1 << 20)  # more than is kept of a file
 KILLS = "kill:random,rate=15/s,seed={},max=6"
 
 
@@ -174,6 +175,21 @@ class Recorder(unittest.TestCase):
                 self.assertEqual(outcome.stdout.decode().splitlines(), [f"round {i}: {n} bytes" for i, n in enumerate(bytes_of)])
                 self.assertEqual(os.listdir(directory), [])
 
+    def test_files_that_do_not_stay(self):
+        seed = int(os.environ.get("HOLDFAST_SEED", 1))
+        for seed in range(seed, seed + 4):
+            with tempfile.TemporaryDirectory() as directory:
+                (Path(directory) / "state_0").write_text("41\n")
+                kills = [f"kill:rank={(seed + i) % 3},call={call}" for i, call in enumerate((12 + 5 * seed % 40, 30 + 7 * seed % 30))]
+                nodes = dict(nodes=3, options=["--spares", "1"]) if seed % 4 == 0 else {}
+                outcome = jobs.run(BUILD, 3, [KEPT, directory], inject=kills, **nodes)
+                self.assertEqual(outcome.exit_code, 0, f"HOLDFAST_SEED={seed}: " + outcome.shell_line() + outcome.stderr)
+                self.assertGreater(outcome.kills, 0, outcome.shell_line())
+                orders = 3 * sum(sum(range(i, i + 1000)) for i in range(30))
+                parts = sum(sum(range(i * 100 + rank, i * 100 + rank + 20)) for i in range(30) for rank in range(3))
+                self.assertEqual(outcome.stdout.decode(), f"{orders} {parts + 42 + 43}\n")
+                self.assertEqual({p.name: p.read_text()[:5] for p in Path(directory).iterdir()}, {"state_0": "43\n", "orders": "29\n30"})
+
     def test_a_file_that_cannot_be_added_to_twice(self):
         with tempfile.TemporaryDirectory() as directory:
             log = Path(directory) / "log"
@@ -185,12 +201,12 @@ class Recorder(unittest.TestCase):
     def test_a_stream_that_was_not_read(self):
         with tempfile.TemporaryDirectory() as directory:
             file = Path(directory) / "file"
-            for word, code in ("asks", 0), ("reads", 1):
-                file.write_text("1000\n")
+            for word, padding, code in ("asks", LARGE, 0), ("reads", "", 0), ("reads", LARGE, 1):
+                file.write_text("1000\n" + padding)
                 outcome = jobs.run(BUILD, 1, [ASKED, file, word], inject=["kill:rank=0,call=30"])
                 self.assertEqual(outcome.exit_code, code, outcome.shell_line() + outcome.stderr)
-                self.assertEqual((file.read_text(), Path(f"{file}.before").read_text()), ("2000\n", "1000\n"))
-                self.assertEqual("cannot be recovered" in outcome.stderr, word == "reads", outcome.stderr)
+                self.assertEqual((file.read_text(), Path(f"{file}.before").read_text()), ("2000\n", "1000\n" + padding))
+                self.assertEqual("cannot be recovered" in outcome.stderr, code == 1, outcome.stderr)
 
     def test_no_name(self):
         with tempfile.TemporaryDirectory() as directory:
@@ -200,12 +216,13 @@ class Recorder(unittest.TestCase):
             self.assertEqual((outcome.exit_code, outcome.stdout, outcome.stderr), (0, b"ok\n", ""))
 
     def test_a_file_that_another_one_has_replaced(self):
-        with tempfile.TemporaryDirectory() as directory:
-            read = Path(directory) / "read"
-            read.write_text("1000\n")
-            outcome = self.run_killed([FILES, directory, "over", read])
-            self.assertEqual(outcome.exit_code, 1, outcome.stderr)
-            self.assertIn(f"cannot be recovered: {read} was changed", outcome.stderr)
+        for padding, code in ("", 0), (LARGE, 1):
+            with tempfile.TemporaryDirectory() as directory:
+                read = Path(directory) / "read"
+                read.write_text("1000\n" + padding)
+                outcome = self.run_killed([FILES, directory, "over", read])
+                self.assertEqual(outcome.exit_code, code, outcome.stderr)
+                self.assertEqual(f"cannot be recovered: {read} was changed" in outcome.stderr, code == 1, outcome.stderr)
 
     def test_a_static_program_is_named(self):
         with tempfile.TemporaryDirectory() as directory:

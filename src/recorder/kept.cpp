@@ -1,0 +1,87 @@
+#include "recorder/kept.hpp"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "recorder/contents.hpp"
+#include "recorder/file_steps.hpp"
+#include "recorder/gone.hpp"
+#include "recorder/looks.hpp"
+
+namespace hf::recorder {
+namespace {
+
+constexpr std::int64_t clocks_of_file_systems_ns = 2'000'000'000;  // what they may be behind
+
+std::int64_t kept_bytes;
+
+void keep(const char* path, Name& name, const FileState& contents) {
+  const bool known = name.is_kept && name.kept_sum == contents.changed_ns;
+  if (known || contents.bytes < 0 || contents.bytes > kept_file_bytes_max || kept_bytes + contents.bytes > kept_bytes_max) return;
+  const auto fd = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0));
+  if (fd < 0) return;
+  KeptPiece piece{name.hash, contents.bytes, contents.changed_ns, 0};
+  alignas(8) std::byte bytes[KeptPiece::bytes_max];
+  long got = 0;
+  do {
+    got = ::syscall(SYS_pread64, fd, bytes, sizeof bytes, piece.at);
+    if (got < 0) break;
+    process.recording.record_kept(piece, bytes, static_cast<std::size_t>(got));
+    piece.at += got;
+  } while (got > 0 && piece.at < contents.bytes);
+  ::syscall(SYS_close, fd);
+  kept_bytes += piece.at;
+  name.is_kept = piece.at == contents.bytes;
+  name.kept_sum = contents.changed_ns;
+}
+
+bool write_all(int fd, const std::byte* from, std::size_t bytes) {
+  for (long put = 0; bytes > 0; from += put, bytes -= static_cast<std::size_t>(put)) {
+    put = ::syscall(SYS_write, fd, from, bytes);
+    if (put <= 0) return false;
+  }
+  return true;
+}
+
+bool write_kept(int fd, KeptPiece piece) {
+  do {
+    std::size_t bytes = 0;
+    const std::byte* const data = process.recording.find_kept(piece, bytes);
+    if (!data || (bytes == 0 && piece.bytes > 0) || !write_all(fd, data, bytes)) return false;
+    piece.at += static_cast<std::int64_t>(bytes);
+  } while (piece.at < piece.bytes);
+  return true;
+}
+
+}  // namespace
+
+void keep_if_young(const char* path, Name& name, const FileState& now) {
+  struct stat status;
+  if (name.made_here || now.bytes < 0 || system_status(AT_FDCWD, path, &status, 0) != 0) return;
+  const std::int64_t changed_ns = status.st_ctim.tv_sec * 1'000'000'000 + status.st_ctim.tv_nsec;
+  if (changed_ns + clocks_of_file_systems_ns > process.first_began_ns()) keep(path, name, now);
+}
+
+void keep_if_read(const char* path) {
+  Name* name = name_of(hash_of(path));
+  if (!name || name->steps[static_cast<unsigned>(FileStep::used)] == 0 || name->made_here || !is_ordinary(path)) return;
+  keep(path, *name, contents_of(path));
+}
+
+bool make_kept_again(const char* path, Name& name, const FileState& before) {
+#ifdef HOLDFAST_MUTATE_KEEP_NOTHING
+  return false;
+#endif
+  const KeptPiece first{name.hash, before.bytes, before.changed_ns, 0};
+  std::size_t bytes = 0;
+  if (!process.recording.find_kept(first, bytes)) return false;
+  drop_out_of_sight(name);
+  if (!make_out_of_sight(path, name)) return false;
+  name.is_kept_again = write_kept(name.out_of_sight, first);
+  if (!name.is_kept_again) drop_out_of_sight(name);
+  return name.is_kept_again;
+}
+
+}  // namespace hf::recorder

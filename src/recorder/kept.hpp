@@ -1,0 +1,15 @@
+// The contents of files that this rank has read and that will not stay: made or changed since the job began, by another rank, or removed or written over by this one. They are
+// recorded, so that the next incarnation reads them again. docs/recorder.md, Files.
+#pragma once
+#include "recorder/names.hpp"
+
+namespace hf::recorder {
+
+inline constexpr std::int64_t kept_file_bytes_max = 1 << 20, kept_bytes_max = 64 << 20;  // of one file, and of all of an incarnation
+
+void keep_if_young(const char* path, Name& name, const FileState& now);  // it is opened to be read only
+void keep_if_read(const char* path);                                     // this rank is about to remove it, or to write it over
+// The file as it was `before` is made out of sight (gone.hpp). False: it was not kept, or that cannot be done.
+bool make_kept_again(const char* path, Name& name, const FileState& before);
+
+}  // namespace hf::recorder
