@@ -34,7 +34,7 @@ FileState state_of(const char* name, Use use) {
 // As it was used in the run before, which found it as it was `before`.
 Found use_again(const char* path, Use use, Name& name, std::uint32_t occurrence, const FileState& before) {
   if (before.bytes < 0 && !use.creates) return Found::absent;
-  if (name.made_here) return Found::there;
+  if (name.made_here || name.is_written_over) return Found::there;
   if (before.bytes < 0) {
     // The run before made it, by this call.
     if (use.writes && (::truncate(path, 0) == 0 || errno == ENOENT)) name.made_here = true;
@@ -108,6 +108,13 @@ bool is_there(const char* path) {
 bool is_made_here(const char* path) {
   Name* name = name_of(hash_of(path));
   return name && name->made_here;
+}
+
+void record_moved(const char* from) {
+  Name* name = name_of(hash_of(from));
+  if (!name || name->steps[static_cast<unsigned>(FileStep::moved)]++ != 0) return;
+  FileState state;
+  if (!process.recording.replay_file(FileStep::moved, name->hash, 0, state)) process.recording.record_file(FileStep::moved, name->hash, {0, 0});
 }
 
 void mark_made(const char* path) {

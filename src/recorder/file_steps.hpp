@@ -20,6 +20,7 @@ bool is_made_here(const char* path);  // Name::made_here
 bool is_new(const char* path);
 bool is_older(const char* path);  // than the rank, as is known of what its first incarnation finds
 void mark_made(const char* path);
+void record_moved(const char* from);  // once for each name
 void mark_gone(const char* path, bool done = true);  // `done`: by this incarnation too
 
 struct Use {
@@ -110,6 +111,7 @@ int rename_once(const char* from, const char* to, Rename rename) {
   return aside([=] {
     const bool made = is_made_here(from);
     Once once{FileStep::renamed, hash_of(to, hash_of(from)), ENOENT, from, made || is_new(from), false, !made, to};
+    record_moved(from);
     const int result = do_once_aside(once, rename);
     if (result != 0) return result;
     if (once.after_success) mark_made(to);

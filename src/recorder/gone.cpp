@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "recorder/looks.hpp"
+#include "recorder/made.hpp"
 
 namespace hf::recorder {
 namespace {
@@ -34,7 +35,7 @@ int open_unnamed(const char* path) {
 Where::Where(const char* path) : path_(path) {
   const Name* name = name_of(hash_of(path));
   struct stat status;
-  const bool is_there = !name || name->out_of_sight == 0 || (!name->is_kept_again && system_status(AT_FDCWD, path, &status, 0) == 0);
+  const bool is_there = !name || name->out_of_sight == 0 || (!name->is_kept_again && !name->is_written_over && system_status(AT_FDCWD, path, &status, 0) == 0);
   if (!is_there) ::snprintf(link_, sizeof link_, "/proc/self/fd/%d", name->out_of_sight);
 }
 
@@ -52,7 +53,12 @@ bool make_out_of_sight(const char* path, Name& name) {
 void drop_out_of_sight(Name& name) {
   if (name.out_of_sight != 0) ::syscall(SYS_close, name.out_of_sight);
   name.out_of_sight = 0;
-  name.is_kept_again = false;
+  name.is_kept_again = name.is_written_over = false;
+}
+
+std::int64_t how_written(bool empties) {
+  const bool alone = empties && !threads.are_several() && !has_had_children();
+  return (empties ? Written::emptied : 0) | (alone ? Written::alone : 0);
 }
 
 void drop_kept(Name& name) {

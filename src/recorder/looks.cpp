@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "recorder/file_steps.hpp"
+#include "recorder/gone.hpp"
 
 namespace hf::recorder {
 namespace {
@@ -127,7 +128,9 @@ int recorded_status(int directory, const char* path, struct stat* to, int flags)
     return looked;
   });
   if (result != 0) return result;
+  const Where where(path);
   auto is_there_now = [&] {
+    if (where.is_out_of_sight()) return system_status(AT_FDCWD, where.path(), &now, 0) == 0;
     return system_status(directory, path, &now, flags) == 0 ||
            (S_ISDIR(status.mode) && make_directory_again(path, status.mode) && system_status(directory, path, &now, flags) == 0);
   };

@@ -10,11 +10,12 @@ namespace hf::recorder {
 
 struct Name {
   std::uint64_t hash = 0;  // 0: free
-  std::uint32_t steps[static_cast<unsigned>(FileStep::written) + 1] = {};
+  std::uint32_t steps[static_cast<unsigned>(FileStep::moved) + 1] = {};
   bool made_here = false;  // all that the file contains is this incarnation's
   int out_of_sight = 0;    // not 0: a descriptor of the file that the name means in this replay (gone.hpp)
-  bool is_kept_again = false;  // that one is what was read in the run before (kept.hpp)
-  bool is_kept = false;        // its contents of this sum have been recorded
+  bool is_kept_again = false;    // that one is what was read in the run before (kept.hpp)
+  bool is_written_over = false;  // that one is what was written in the run before, and then written over
+  bool is_kept = false;          // the file's contents of this sum have been recorded
   std::int64_t kept_sum = 0;
 };
 constexpr std::size_t names_max = 1 << 16;

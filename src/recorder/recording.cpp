@@ -179,6 +179,19 @@ bool Recording::replay_file(FileStep step, std::uint64_t name, unsigned occurren
   return false;
 }
 
+bool Recording::was_written_over(std::uint64_t name, unsigned occurrence) const {
+  FileState state;
+#ifdef HOLDFAST_MUTATE_WRITE_ALL_AGAIN
+  return false;
+#endif
+  if (replay_file(FileStep::moved, name, 0, state)) return false;
+  constexpr std::int64_t over = Written::emptied | Written::alone;
+  while (replay_file(FileStep::written, name, ++occurrence, state)) {
+    if (state.bytes == over) return true;
+  }
+  return false;
+}
+
 void Recording::record_kept(const KeptPiece& piece, const std::byte* data, std::size_t bytes) {
   std::byte event[bytes_max];
   memcpy(event, &piece, sizeof piece);

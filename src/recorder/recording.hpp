@@ -33,8 +33,13 @@ enum class FileStep : std::uint32_t {
   looked, looked_at_link, asked,  // stat, lstat, access
   linked,                         // link, symlink, mkfifo
   unread,                         // closed again, and not read: the n-th that was used
-  written,                        // opened by what makes it where it is not there, without O_EXCL; recorded when that has been done
+  written,                        // opened by what makes it where it is not there, without O_EXCL; recorded when that has been done, with what Written says
+  moved,                          // renamed; the name is the one that it had
   ended = 32
+};
+struct Written {
+  static constexpr std::int64_t emptied = 1;  // it contains nothing of what was there
+  static constexpr std::int64_t alone = 2;    // this rank had no other threads yet, and had started no process
 };
 struct FileState {
   std::int64_t bytes = -1;  // -1: it is not there
@@ -105,6 +110,8 @@ class Recording {
   // what the run before has left there.
   bool replay_file(FileStep step, std::uint64_t name, unsigned occurrence, FileState& state) const;
   void record_file(FileStep step, std::uint64_t name, FileState state);
+  // What is written by the n-th opening was written over later, by opening it anew, and nobody but this rank itself needs it before that.
+  bool was_written_over(std::uint64_t name, unsigned occurrence) const;
   bool is_first() const { return begin_ == end_; }  // no predecessor has recorded anything
 
   // What files contained. In no order, as the above.

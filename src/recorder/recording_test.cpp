@@ -218,6 +218,26 @@ TEST_F(Rank, StepsWithFilesAreFoundByName) {
   EXPECT_TRUE(second.replay_file(FileStep::removed, 5, 0, state));
 }
 
+TEST_F(Rank, WhatWasWrittenOverIsKnown) {
+  Past past;
+  Recording first = next(past);
+  constexpr std::int64_t over = Written::emptied | Written::alone;
+  for (const std::uint64_t name : {5, 6}) {
+    first.record_file(FileStep::written, name, {over, 0});
+    first.record_file(FileStep::written, name, {0, 0});
+    first.record_file(FileStep::written, name, {over, 0});
+    first.record_file(FileStep::written, name, {Written::emptied, 0});
+  }
+  first.record_file(FileStep::moved, 6, {0, 0});
+  end(past, first);
+  const Recording second = next(past);
+  EXPECT_TRUE(second.was_written_over(5, 0));
+  EXPECT_TRUE(second.was_written_over(5, 1)) << "what was added to it too";
+  EXPECT_FALSE(second.was_written_over(5, 2)) << "a process that was started by then may need it";
+  EXPECT_FALSE(second.was_written_over(5, 3));
+  EXPECT_FALSE(second.was_written_over(6, 0)) << "it was given another name";
+}
+
 TEST_F(Rank, ContentsAreFoundByFileAndPlaceAndAreNoValues) {
   Past past;
   Recording first = next(past);

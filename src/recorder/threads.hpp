@@ -51,6 +51,7 @@ class Threads {
   }
   bool ordered() const { return __atomic_load_n(&ordered_, __ATOMIC_ACQUIRE); }
   bool orders_this_thread() const { return ordered() && self.number != no_thread && !inside_handler(); }
+  bool are_several() const { return __atomic_load_n(&made_, __ATOMIC_RELAXED) > 1; }  // or have been
   bool replaying() const { return __atomic_load_n(&replaying_, __ATOMIC_ACQUIRE); }
 
   // Waits until the next operation is this thread's. False: nothing is replayed (any more). `function`: for a user.

@@ -14,7 +14,7 @@ from pathlib import Path
 import jobs
 
 BUILD, CLOCKS, FILES, NAMES = (Path(sys.argv.pop(1)).resolve() for _ in range(4))
-CLEANING, ASKED, SCRATCH, KEPT = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch", "kept"))
+CLEANING, ASKED, SCRATCH, KEPT, ORDERS_READ = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch", "kept", "orders_read"))
 LIBRARY = NAMES.parent.parent / "lib/libmpi_abi.so.1"
 HERE = Path(__file__).resolve().parent
 LARGE = " " * (1 << 20)  # more than is kept of a file
@@ -189,6 +189,13 @@ class Recorder(unittest.TestCase):
                 parts = sum(sum(range(i * 100 + rank, i * 100 + rank + 20)) for i in range(30) for rank in range(3))
                 self.assertEqual(outcome.stdout.decode(), f"{orders} {parts + 42 + 43}\n")
                 self.assertEqual({p.name: p.read_text()[:5] for p in Path(directory).iterdir()}, {"state_0": "43\n", "orders": "29\n30"})
+
+    def test_others_read_what_was_written_last(self):
+        with tempfile.TemporaryDirectory() as directory:
+            outcome = jobs.run(BUILD, 2, [ORDERS_READ, directory], inject=["kill:rank=0,call=41"])
+            self.assertEqual((outcome.exit_code, outcome.kills), (0, 1), outcome.shell_line() + outcome.stderr)
+            self.assertEqual(outcome.stdout.decode().split(), [str(i) for i in range(25)])
+            self.assertEqual((Path(directory) / "orders").read_text(), "24\nmore\n")
 
     def test_a_file_that_cannot_be_added_to_twice(self):
         with tempfile.TemporaryDirectory() as directory:
