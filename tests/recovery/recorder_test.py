@@ -12,6 +12,7 @@ import unittest
 from pathlib import Path
 
 import jobs
+from some import some
 
 BUILD, CLOCKS, FILES, NAMES = (Path(sys.argv.pop(1)).resolve() for _ in range(4))
 CLEANING, ASKED, SCRATCH, KEPT, ORDERS_READ = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch", "kept", "orders_read"))
@@ -37,15 +38,15 @@ class Recorder(unittest.TestCase):
         self.assertEqual(times, sorted(times), "its clock does not go back")
 
     def test_clocks_and_random_numbers_say_the_same(self):
-        for seed in range(1, 7):
+        for seed in some(range(1, 7), 3):
             self.check_clocks(self.run_killed([CLOCKS, 300], seed=seed))
 
     def test_on_several_nodes(self):
-        for seed in range(1, 4):
+        for seed in some(range(1, 4), 2):
             self.check_clocks(self.run_killed([CLOCKS, 300], seed=seed, nodes=3))
 
     def test_after_the_loss_of_a_node(self):
-        for seed in range(1, 4):
+        for seed in some(range(1, 4), 2):
             outcome = jobs.run(BUILD, 3, [CLOCKS, 300], nodes=3, options=["--spares", "1"], timeout_s=60,
                                inject=[f"node:random,rate=8/s,seed={seed},max=1"])
             self.assertIn("is lost", outcome.stderr, outcome.shell_line())
@@ -72,7 +73,7 @@ class Recorder(unittest.TestCase):
         return ["/usr/bin/python3", HERE / "programs/python_clocks.py", LIBRARY, 40, directory, *words]
 
     def check_python(self, *words):
-        for seed in range(1, 4):
+        for seed in some(range(1, 4), 2):
             with tempfile.TemporaryDirectory() as directory:
                 outcome = self.run_killed(self.python_clocks(directory, *words), seed=seed)
             self.assertEqual(outcome.exit_code, 0, outcome.shell_line() + outcome.stderr)
@@ -119,7 +120,7 @@ class Recorder(unittest.TestCase):
             self.assertEqual(os.listdir(directory), [])
 
     def test_files(self):
-        for seed in range(1, 7):
+        for seed in some(range(1, 7), 3):
             with tempfile.TemporaryDirectory() as directory:
                 outcome = self.run_killed([FILES, directory], seed=seed)
                 self.assertEqual(outcome.exit_code, 0, outcome.shell_line() + outcome.stderr)
@@ -146,7 +147,7 @@ class Recorder(unittest.TestCase):
         self.assertEqual(wanted["rank0/#md.log.1#"], "of an earlier job\n")
         self.assertEqual(wanted["rank0/case1/log"], "".join(f"{i}\n" for i in range(1, 30, 3)))
         seed = int(os.environ.get("HOLDFAST_SEED", 1))
-        for seed in range(seed, seed + 6):
+        for seed in some(range(seed, seed + 6), 3):
             self.assertEqual(run(seed), wanted, f"HOLDFAST_SEED={seed}")
 
     def test_what_another_rank_writes_stays(self):
@@ -165,7 +166,7 @@ class Recorder(unittest.TestCase):
 
     def test_files_in_a_directory_that_is_gone(self):
         seed = int(os.environ.get("HOLDFAST_SEED", 1))
-        for seed in range(seed, seed + 4):
+        for seed in some(range(seed, seed + 4), 2):
             with tempfile.TemporaryDirectory() as directory:
                 kills = [f"kill:rank={seed % 3},call={call}" for call in (10 + 7 * seed % 30, 45 + 11 * seed % 30)]
                 outcome = jobs.run(BUILD, 3, [SCRATCH, directory], inject=kills)
@@ -177,7 +178,7 @@ class Recorder(unittest.TestCase):
 
     def test_files_that_do_not_stay(self):
         seed = int(os.environ.get("HOLDFAST_SEED", 1))
-        for seed in range(seed, seed + 4):
+        for seed in some(range(seed, seed + 4), 2):
             with tempfile.TemporaryDirectory() as directory:
                 (Path(directory) / "state_0").write_text("41\n")
                 kills = [f"kill:rank={(seed + i) % 3},call={call}" for i, call in enumerate((12 + 5 * seed % 40, 30 + 7 * seed % 30))]
