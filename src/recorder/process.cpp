@@ -138,13 +138,20 @@ bool Process::ask_for_past(const char* agent, std::int32_t rank) {
   bool known = kind == wire::BootstrapKind::absent;
   if (kind == wire::BootstrapKind::past) {
     void* memory = info.bytes == 0 ? nullptr : map_apart(info.bytes, PROT_READ, MAP_PRIVATE, file);
-    known = memory != MAP_FAILED;
-    if (known) recording.load(static_cast<const std::byte*>(memory), info.bytes, info.clock_reads);
-    if (known) threads.order.load(static_cast<const std::byte*>(memory), info.bytes, info.thread_turns);
+    known = memory != MAP_FAILED && load(static_cast<const std::byte*>(memory), info);
   }
   if (file >= 0) ::close(file);
   ::close(socket);
   return known;
+}
+
+bool Process::load(const std::byte* past, const wire::PastInfo& info) {
+  const std::size_t files = FileIndex::count(past, info.bytes);
+  void* places = files == 0 ? nullptr : map_apart(files * sizeof(FilePlace), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+  if (places == MAP_FAILED) return false;
+  recording.load(past, info.bytes, info.clock_reads, static_cast<FilePlace*>(places));
+  threads.order.load(past, info.bytes, info.thread_turns);
+  return true;
 }
 
 // The predecessors, if they came so far, ran the same.

@@ -71,6 +71,7 @@ class Process {
   void become_child();
   bool is_rank();
   bool ask_for_past(const char* agent, std::int32_t rank);
+  bool load(const std::byte* past, const wire::PastInfo& info);
   void record_beginning();
   void append_in_turn(const void* event, std::size_t bytes);
   void keep(const void* event, std::size_t bytes);

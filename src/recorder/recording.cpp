@@ -18,23 +18,16 @@ bool is_coarse(std::uint32_t clock) { return clock == CLOCK_REALTIME_COARSE || c
 bool is_cpu_time(std::uint32_t clock) { return clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID; }
 std::uint64_t step_of(std::uint32_t clock) { return is_coarse(clock) ? 0 : 1; }
 
-bool is_look(std::uint32_t count) {
-  const auto step = static_cast<FileStep>(count & (core::vprotocol::file_found - 1));
-  return step >= FileStep::looked && step <= FileStep::asked;
-}
-bool is_found(std::uint32_t count) { return (count & core::vprotocol::file_found) != 0; }
 
 }  // namespace
 
-void Recording::load(const std::byte* past, std::size_t bytes, std::uint64_t clock_reads) {
+void Recording::load(const std::byte* past, std::size_t bytes, std::uint64_t clock_reads, FilePlace* places) {
   begin_ = past;
   end_ = past + bytes;
   clocks_.at = others_.at = past;
   past_reads_ = clock_reads;
   clocks_over_ = false;
-  next_look_ = past;
-  EventHead head;
-  for (const std::byte* at = past; file_at(at, head); at += core::vprotocol::encoded_bytes(head)) looks_left_ += is_look(head.count);
+  files_.build(past, bytes, places);
 }
 
 // The next event of its half of the past is at hand.
@@ -160,33 +153,23 @@ bool Recording::is_next(Call call, std::uint64_t value) {
 
 bool Recording::is_over() { return !look(others_, false) && !look(clocks_, true) && reads_ >= past_reads_; }
 
-// Null: no whole event of a file is there. What follows its head, else.
-const std::byte* Recording::file_at(const std::byte* at, EventHead& head) const {
-  if (!at || static_cast<std::size_t>(end_ - at) < sizeof head) return nullptr;
-  memcpy(&head, at, sizeof head);
-  const bool whole = core::vprotocol::encoded_bytes(head) <= static_cast<std::uint64_t>(end_ - at);
-  return head.kind == EventKind::file && whole ? at + sizeof head : nullptr;
-}
-
 bool Recording::replay_file(FileStep step, std::uint64_t name, unsigned occurrence, FileState& state) const {
-  EventHead head;
-  const std::byte* at = begin_;
-  for (const std::byte* body; (body = file_at(at, head)); at += core::vprotocol::encoded_bytes(head)) {
-    if (head.key != name || head.count != static_cast<std::uint32_t>(step) || occurrence-- != 0) continue;
-    memcpy(&state, body, sizeof state);
-    return true;
-  }
-  return false;
+  const FileIndex::Range range = files_.find(name, static_cast<std::uint32_t>(step));
+  if (occurrence >= range.size()) return false;
+  memcpy(&state, files_.body(range.begin[occurrence]), sizeof state);
+  return true;
 }
 
 bool Recording::was_written_over(std::uint64_t name, unsigned occurrence) const {
-  FileState state;
 #ifdef HOLDFAST_MUTATE_WRITE_ALL_AGAIN
   return false;
 #endif
-  if (replay_file(FileStep::moved, name, 0, state)) return false;
+  if (files_.find(name, static_cast<std::uint32_t>(FileStep::moved)).size() > 0) return false;
   constexpr std::int64_t over = Written::emptied | Written::alone;
-  while (replay_file(FileStep::written, name, ++occurrence, state)) {
+  const FileIndex::Range written = files_.find(name, static_cast<std::uint32_t>(FileStep::written));
+  for (std::size_t later = written.size(); later > occurrence + 1; --later) {
+    FileState state;
+    memcpy(&state, files_.body(written.begin[later - 1]), sizeof state);
     if (state.bytes == over) return true;
   }
   return false;
@@ -220,37 +203,18 @@ const std::byte* Recording::find_kept(const KeptPiece& piece, std::size_t& bytes
   return nullptr;
 }
 
-// From where the last one was found on, and then from the beginning.
-const std::byte* Recording::find_look(FileLook look) {
-  if (looks_left_ == 0) return nullptr;
-  const std::uint32_t wanted = static_cast<std::uint32_t>(look.step) | look.number << look_shift;
-  const std::byte* const middle = next_look_;
-  EventHead head;
-  for (const std::byte *begin : {middle, begin_}) {
-    for (const std::byte *at = begin, *body; (body = file_at(at, head)); at += core::vprotocol::encoded_bytes(head)) {
-      if (begin != middle && at == middle) return nullptr;
-      if (head.key != look.name || (head.count & ~core::vprotocol::file_found) != wanted) continue;
-      next_look_ = at + core::vprotocol::encoded_bytes(head);
-      --looks_left_;
-      return body;
-    }
-  }
-  return nullptr;
-}
-
 bool Recording::replay_look(FileLook look, std::int64_t how, std::int64_t& error, FileStatus* status) {
-  const std::byte* body = find_look(look);
-  if (!body) return false;
-  EventHead head;
-  memcpy(&head, body - sizeof head, sizeof head);
-  if (is_found(head.count)) {
+  const std::uint32_t what = static_cast<std::uint32_t>(look.step) | look.number << look_shift;
+  if (const auto found = files_.find(look.name, what | core::vprotocol::file_found); found.size() > 0) {
     if (!status) owner_.diverged("the record of the run before is damaged");
     error = 0;
-    memcpy(status, body, sizeof *status);
+    memcpy(status, files_.body(*found.begin), sizeof *status);
     return true;
   }
+  const auto failed = files_.find(look.name, what);
+  if (failed.size() == 0) return false;
   FileState said;
-  memcpy(&said, body, sizeof said);
+  memcpy(&said, files_.body(*failed.begin), sizeof said);
   if (said.changed_ns != how || (said.bytes == 0 && status)) owner_.diverged("another question is asked about a file");
   error = said.bytes;
   return true;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/vprotocol/events.hpp"
+#include "recorder/file_index.hpp"
 #include "recorder/host_clocks.hpp"
 #include "recorder/owner.hpp"
 
@@ -77,8 +78,9 @@ class Recording {
  public:
   explicit constexpr Recording(Owner owner) : owner_(owner) {}
 
-  // The events of the predecessors, those of files first; kept by the caller. `clock_reads`: what they are known to have made.
-  void load(const std::byte* past, std::size_t bytes, std::uint64_t clock_reads);
+  // The events of the predecessors, those of files first; kept by the caller. `clock_reads`: what they are known to have made. `places`: room for
+  // FileIndex::count of them.
+  void load(const std::byte* past, std::size_t bytes, std::uint64_t clock_reads, FilePlace* places);
 
   bool replay_clock(std::uint32_t clock, std::uint64_t& ns) { return !clocks_over_ && replay_recorded_clock(clock, ns); }
   std::uint64_t record_clock(std::uint32_t clock, std::uint64_t ns);
@@ -131,13 +133,10 @@ class Recording {
   bool replay_recorded_clock(std::uint32_t clock, std::uint64_t& ns);
   std::uint64_t next_unlogged(std::uint32_t clock);
   bool look(Cursor& cursor, bool clocks);
-  const std::byte* find_look(FileLook look);
-  const std::byte* file_at(const std::byte* at, EventHead& head) const;
 
   Owner owner_;
   const std::byte *begin_ = nullptr, *end_ = nullptr;  // the past
-  const std::byte* next_look_ = nullptr;  // where the one after the last that was found may be: they mostly come in their order
-  std::uint64_t looks_left_ = 0;          // of the past
+  FileIndex files_;
   const std::byte* next_kept_ = nullptr;  // where the one after the last that was found may be
   Cursor clocks_, others_;
   bool clocks_over_ = true;

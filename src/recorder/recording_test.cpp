@@ -18,15 +18,17 @@ namespace {
 struct Past {
   std::vector<std::byte> events;
   std::uint64_t reads = 0;
+  std::vector<FilePlace> places;
 };
 
 class Rank : public ::testing::Test {
  protected:
   void SetUp() override { written.clear(); }
 
-  static Recording next(const Past& past) {
+  static Recording next(Past& past) {
     Recording recording({append, diverged});
-    recording.load(past.events.data(), past.events.size(), past.reads);
+    past.places.resize(FileIndex::count(past.events.data(), past.events.size()));
+    recording.load(past.events.data(), past.events.size(), past.reads, past.places.data());
     return recording;
   }
   static std::uint64_t read(Recording& recording, std::uint32_t clock, std::uint64_t now) {
