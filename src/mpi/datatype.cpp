@@ -157,8 +157,15 @@ void Envelope::add_type(const Datatype& type) {
   types.push_back(copy_datatype(type));
 }
 
+int Envelope::nesting() const {
+  int deepest = 0;
+  for (const Datatype* type : types) deepest = std::max(deepest, type->nesting + 1);
+  return deepest;
+}
+
 Datatype* make_datatype(Shape shape, Envelope envelope) {
   auto type = std::make_unique<Datatype>();
+  type->nesting = envelope.nesting();
   type->size = shape.size;
   type->lb = shape.lb;
   type->extent = shape.extent();

@@ -62,6 +62,7 @@ struct Datatype : Object {
   bool contiguous = false;      // size == extent, one run at displacement 0: a count of them is one run of bytes
   Basic basic = Basic::none;    // of a predefined type; of a derived type made of one basic kind only: that kind
   Count basic_bytes = 0;        // size of that basic element
+  int nesting = 0;              // of predefined types; one more than the types that it is made of
   Basic operand = Basic::none;  // what predefined operations see: predefined types and their duplicates only
   std::string name;
   AttributeMap attributes;

@@ -51,6 +51,7 @@ class Envelope {
   void add_address(Count value);
   void add_addresses(CountArray values, Count n);
   void add_type(const Datatype& type);
+  int nesting() const;  // of the type that is made so
 
   int combiner;
   std::vector<int> integers;
@@ -73,6 +74,8 @@ inline constexpr int named = 101, dup = 102, contiguous = 103, vector = 104, hve
                      darray = 112, f90_real = 113, f90_complex = 114, f90_integer = 115, resized = 116;
 }
 
+// Deeper ones are refused: what walks through a type is as deep on the stack.
+inline constexpr int nesting_max = 4096;
 // A new uncommitted datatype, one reference.
 Datatype* make_datatype(Shape shape, Envelope envelope);
 // A predefined type itself; of any other a new object without handle, name and attributes.

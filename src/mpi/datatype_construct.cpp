@@ -10,8 +10,14 @@
 
 namespace hf::mpi {
 
+int check_nesting(Process& p, const Envelope& envelope) {
+  if (envelope.nesting() <= nesting_max) return success;
+  return p.explain(err_type, fmt::format("a datatype made of datatypes {} deep; {} is the limit", envelope.nesting(), nesting_max));
+}
+
 int finish_type(Process& p, Shape shape, Envelope envelope, Datatype*& newtype) {
   if (shape.overflow) return p.explain(err_count, "the datatype's size or extent does not fit into MPI_Count");
+  if (int code = check_nesting(p, envelope)) return code;
   newtype = make_datatype(std::move(shape), std::move(envelope));
   return success;
 }

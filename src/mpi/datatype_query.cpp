@@ -7,6 +7,7 @@
 
 #include "mpi/api.hpp"
 #include "mpi/datatype_body.hpp"
+#include "mpi/datatype_construct.hpp"
 #include "mpi/process.hpp"
 #include "mpi/status.hpp"
 
@@ -33,6 +34,7 @@ int type_free(Process& p, Datatype*& type) {
 int type_dup(Process& p, Datatype& oldtype, Datatype*& newtype) {
   Envelope envelope(combiner::dup);
   envelope.add_type(oldtype);
+  if (int code = check_nesting(p, envelope)) return code;
   Datatype* copy = make_datatype(oldtype.body->shape, std::move(envelope));
   copy->committed = oldtype.committed;
   copy->basic = oldtype.basic;

@@ -88,17 +88,8 @@ Count bytes_of_first(const Node& node, Count elements) {
   return node.begins[i] + bytes_of_first(*node.children[i], elements);
 }
 
-const Element* only_element(const NodePtr& node) {
-  if (!node) return nullptr;
-  if (node->is_run()) return &node->element;
-  if (node->child) return only_element(node->child);
-  const Element* first = only_element(node->children[0]);
-  for (const NodePtr& child : node->children) {
-    const Element* one = only_element(child);
-    if (!first || !one || !(*one == *first)) return nullptr;
-  }
-  return first;
-}
+// repeat() and list() make one run of what is of one kind.
+const Element* only_element(const NodePtr& node) { return node && node->is_run() ? &node->element : nullptr; }
 
 namespace {
 

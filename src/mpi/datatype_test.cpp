@@ -235,6 +235,20 @@ TEST_F(Types, HugeCountsTakeNoMemory) {
   EXPECT_EQ(type_contiguous(p, Count{1} << 30, *type, twice, false), err_count);
 }
 
+TEST_F(Types, EachConstructorLooksAtItsMembersAlone) {
+  Datatype* type = &named(abi_int);
+  std::vector<Datatype*> made;
+  for (Count i = 0; i < 1000; ++i) {
+    const int lengths[] = {1, 1};
+    const Count places[] = {0, 16 + 24 * i};
+    Datatype* members[] = {type, &named(i % 2 == 0 ? abi_double : abi_int)};
+    ASSERT_EQ(type_create_struct(p, 2, CountArray(lengths), CountArray(places), members, type, false), success);
+    made.push_back(type);
+  }
+  EXPECT_EQ(type->size, 4 + 500 * 12);
+  for (Datatype* one : made) release(one);
+}
+
 TEST_F(Types, BoundsOfVectorWithNegativeStride) {
   ASSERT_EQ(type_vector(p, 3, 2, -4, named(abi_int), type, false), success);
   EXPECT_EQ(type->lb, -32);

@@ -32,6 +32,28 @@ static void check_arguments(void) {
 }
 
 /* A null pointer for an array that is not empty. */
+/* A type is made of the one before, and that is freed, as programs append blocks. */
+static void check_deep_types(void) {
+  const int lengths[] = {1, 1};
+  MPI_Datatype type, next;
+  OK(MPI_Type_dup(MPI_INT, &type));
+  int code = MPI_SUCCESS, depth = 0;
+  for (; code == MPI_SUCCESS && depth < 20000; ++depth) {
+    const MPI_Aint places[] = {0, 16 + 24 * depth};
+    const MPI_Datatype members[] = {type, depth % 2 == 0 ? MPI_DOUBLE : MPI_INT};
+    code = MPI_Type_create_struct(2, lengths, places, members, &next);
+    if (code != MPI_SUCCESS) break;
+    OK(MPI_Type_free(&type));
+    type = next;
+  }
+  int class;
+  OK(MPI_Error_class(code, &class));
+  CHECK_INT(MPI_ERR_TYPE, class);
+  CHECK_INT(1, depth > 4000);
+  FAILS(MPI_ERR_TYPE, MPI_Type_dup(type, &next));
+  OK(MPI_Type_free(&type));
+}
+
 static void check_null_arrays(void) {
   MPI_Group world, made;
   MPI_Datatype type;
@@ -160,6 +182,7 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   check_arguments();
   check_null_arrays();
+  check_deep_types();
   check_truncation();
   check_in_status();
   check_twice();
