@@ -29,6 +29,7 @@ struct ContextPeer {
 
 struct ContextState {
   explicit ContextState(int rank_count) : peers(static_cast<std::size_t>(rank_count)) {}
+  int users = 0;  // open_context without close_context
   core::match::Matcher matcher;
   std::vector<ContextPeer> peers;  // by job-wide rank
   ContextPeer& peer(Rank rank) { return peers[static_cast<std::size_t>(rank.value)]; }

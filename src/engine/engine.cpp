@@ -30,7 +30,7 @@ int Engine::go_out() { return impl_->go_out(); }
 void Engine::come_back(int depth) { impl_->recorder->come_back(depth); }
 void Engine::declare_unprotected(std::string_view function) { impl_->declare_unprotected(function); }
 
-void Engine::open_context(Context context) { impl_->contexts.find(context); }
+void Engine::open_context(Context context) { impl_->open_context(context); }
 void Engine::close_context(Context context) { impl_->close_context(context); }
 std::uint64_t Engine::next_context_creation() { return impl_->creations++; }
 

@@ -94,6 +94,7 @@ class EngineImpl {
 
   // receive.cpp
   void post(RecvOperation& op);
+  void open_context(Context context);
   void close_context(Context context);
   void post_numbered(RecvOperation& op) { post_numbered(*contexts.find(op.context), op); }
   void post_next_numbered(RecvOperation& op);

@@ -415,9 +415,13 @@ void EngineImpl::drop(Message& m) {
   pool_.put(&m);
 }
 
+void EngineImpl::open_context(Context context) {
+  if (ContextState* state = contexts.find(context)) ++state->users;
+}
+
 void EngineImpl::close_context(Context context) {
   ContextState* state = contexts.find(context);
-  if (!state) return;
+  if (!state || --state->users > 0) return;
   while (core::match::Arrived* m = state->matcher.unexpected().first()) {
     state->matcher.take(*m);
     drop(static_cast<Message&>(*m));

@@ -1,6 +1,7 @@
 #include "mpi/partitioned.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "mpi/api.hpp"
 #include "mpi/comm_make.hpp"
@@ -69,10 +70,11 @@ int make_ready(Process& p, Request& request, const Partitions& partitions) {
   int code = success;
   PsendRequest* send = started(p, request, code);
   if (!send) return code;
+  std::vector<char> named(partitions.size() > 1 ? send->parts.size() : 0);
   for (std::size_t i = 0; i < partitions.size(); ++i) {
     code = check_ready(p, *send, partitions[i]);
-    for (std::size_t j = 0; !code && j < i; ++j) {
-      if (partitions[j] == partitions[i]) code = p.explain(err_arg, fmt::format("partition {} is named twice", partitions[i]));
+    if (!code && !named.empty() && std::exchange(named[static_cast<std::size_t>(partitions[i])], 1)) {
+      code = p.explain(err_arg, fmt::format("partition {} is named twice", partitions[i]));
     }
     if (code) {
       p.blame(request.comm);
@@ -142,7 +144,7 @@ int psend_init(Process& p, const void* buf, int partitions, Count count, Datatyp
   PsendRequest::Told& told = *made->told;
   told.name = {context_sibling(point, ContextKind::collective), static_cast<std::uint64_t>(count * type.size),
                static_cast<std::uint64_t>(partitions)};
-  p.engine->open_context(told.name.context);
+  made->channel.emplace(*p.engine, told.name.context);
   const engine::Source source{reinterpret_cast<const std::byte*>(&told.name), sizeof told.name};
   p.engine->send(told.op, naming_context(p, comm), comm.world(dest), MessageTag(tag), source, engine::SendMode::standard);
   return success;
@@ -168,9 +170,9 @@ PrecvRequest::~PrecvRequest() {
 void PrecvRequest::post() {
   posted = true;
   const ChannelName& name = told->name;
-  if (parts.size() != name.partitions) {
+  if (!channel) {
     parts = std::vector<Part>(name.partitions);
-    engine->open_context(name.context);
+    channel.emplace(*engine, name.context);
   }
   const std::size_t room = buffer.bytes();
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -221,6 +223,7 @@ bool PrecvRequest::arrived(int partition) const {
   if (source == proc_null) return true;
   if (!posted) return false;
   const std::size_t bytes = buffer.bytes() / static_cast<std::size_t>(partitions);
+  if (bytes == 0) return done();  // it begins nowhere
   const std::size_t begin = static_cast<std::size_t>(partition) * bytes, end = begin + bytes;
   return std::ranges::all_of(parts, [&](const Part& part) {
     const bool apart = part.begin >= end || part.begin + told->name.partition_bytes <= begin;

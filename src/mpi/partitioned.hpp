@@ -6,8 +6,10 @@
 // Nothing of it is an event but the outcome of MPI_Parrived.
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "mpi/opened_context.hpp"
 #include "mpi/p2p_request.hpp"
 
 namespace hf::mpi {
@@ -31,6 +33,7 @@ struct PsendRequest final : Request {
     engine::SendOperation op;
   };
   std::unique_ptr<Told> told = std::make_unique<Told>();
+  std::optional<OpenedContext> channel;
   std::vector<Part> parts;
   Datatype* type = nullptr;  // one reference
   int destination = proc_null;
@@ -53,7 +56,8 @@ struct PrecvRequest final : Request, engine::Progressable {
     engine::RecvOperation op;
   };
   std::unique_ptr<Told> told = std::make_unique<Told>();
-  std::vector<Part> parts;  // those of the sender
+  std::optional<OpenedContext> channel;  // from the first start on
+  std::vector<Part> parts;               // those of the sender
   TypedBuffer buffer;       // all partitions
   int partitions = 0;       // of the receiver
   Datatype* type = nullptr;  // one reference

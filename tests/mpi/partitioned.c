@@ -124,6 +124,50 @@ static void check_null(void) {
   OK(MPI_Request_free(&requests[1]));
 }
 
+/* A partition of no bytes has not arrived before it is sent. */
+static void check_empty_partitions(void) {
+  MPI_Request requests[2];
+  int flag = 1;
+  OK(MPI_Psend_init(out[0], 2, 0, MPI_INT, next_rank(), 9, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]));
+  OK(MPI_Precv_init(in[0], 2, 0, MPI_INT, previous_rank(), 9, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]));
+  OK(MPI_Startall(2, requests));
+  OK(MPI_Parrived(requests[1], 0, &flag));
+  CHECK_INT(0, flag);
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  OK(MPI_Pready_range(0, 1, requests[0]));
+  while (!flag) OK(MPI_Parrived(requests[1], 1, &flag));
+  OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+  OK(MPI_Request_free(&requests[0]));
+  OK(MPI_Request_free(&requests[1]));
+}
+
+static long anonymous_kib(void) {
+  char line[200];
+  long kib = -1;
+  FILE* status = fopen("/proc/self/status", "r");
+  while (status && kib < 0 && fgets(line, sizeof line, status)) sscanf(line, "RssAnon: %ld", &kib);
+  if (status) fclose(status);
+  return kib;
+}
+
+/* What is freed takes no memory any more. */
+static void check_memory(void) {
+  long before = 0;
+  for (int i = 0; i < 6000; ++i) {
+    MPI_Request requests[2];
+    OK(MPI_Psend_init(out[0], 2, 5, MPI_INT, next_rank(), 9, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]));
+    OK(MPI_Precv_init(in[0], 2, 5, MPI_INT, previous_rank(), 9, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]));
+    OK(MPI_Startall(2, requests));
+    OK(MPI_Pready_range(0, 1, requests[0]));
+    OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    OK(MPI_Request_free(&requests[i % 2]));
+    OK(MPI_Request_free(&requests[1 - i % 2]));
+    if (i == 2000) before = anonymous_kib();
+  }
+  const long grown = anonymous_kib() - before;
+  if (grown > 1000) CHECK_INT(0, (int)grown);
+}
+
 static void check_errors(void) {
   MPI_Request send, recv, plain;
   int flag = 0, twice[] = {1, 1};
@@ -177,6 +221,8 @@ int main(int argc, char** argv) {
   check_order();
   check_strided();
   check_null();
+  check_empty_partitions();
+  check_memory();
   check_errors();
   OK(MPI_Comm_free(&dup));
   return end();

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "mpi/coll/schedule.hpp"
+#include "mpi/opened_context.hpp"
 #include "mpi/pool.hpp"
 #include "mpi/process.hpp"
 #include "mpi/request.hpp"
@@ -26,15 +27,7 @@ struct CollectiveRequest final : Request, Pooled<CollectiveRequest> {
 // members, its starts are not, with regard to those of others: the n-th start here and the n-th there take the same numbers
 // in a space that no other operation has.
 struct PersistentCollective final : Request, Pooled<PersistentCollective> {
-  // Opens the context for as long as the object lives.
-  struct Opened {
-    engine::Engine& engine;
-    Context context;
-    Opened(engine::Engine& e, Context c) : engine(e), context(c) { engine.open_context(context); }
-    Opened(const Opened&) = delete;
-    Opened& operator=(const Opened&) = delete;
-    ~Opened() { engine.close_context(context); }
-  } opened;
+  OpenedContext opened;
   Schedule schedule;
   PersistentCollective(Process& p, Comm& on, const char* name, Context context)
       : opened(*p.engine, context), schedule(p, on, name, *on.group, context) {
