@@ -497,6 +497,7 @@ class EngineImpl {
   // replay.cpp
   void released_matches();
   void report_caught_up();
+  void tell_recorder(bool is_past);
   bool is_behind() const;
   bool is_level();
   std::uint64_t taken_before(const Peer& peer) const;
@@ -623,6 +624,7 @@ class EngineImpl {
   Crowd crowd_;
   unsigned long_waits_ = 0;  // that did not end while spinning
   bool caught_up_ = true;
+  bool recorder_waits_ = false;  // to hear that this rank has caught up
   std::uint64_t direct_from_ = 0;  // from this size on large payloads inside the node are read out of the sender's buffer
   bool in_frame_ = false;  // a frame of a ring is being handled
   bool takes_more_ = false;  // take_at_once: other receives of that context are posted

@@ -161,6 +161,7 @@ Result<> EngineImpl::load_past() {
   if (optimist_) begin_optimist(stream);
   sent_before_ = std::make_unique<SentBefore>(std::move(logs), job.rank_count);
   caught_up_ = false;
+  recorder_waits_ = recorder != nullptr;
   return {};
 }
 
@@ -198,6 +199,14 @@ void EngineImpl::look_at_call() {
   calls.look_at = next_look(calls.number);
   if (sent_before_) calls.look_at = std::min(calls.look_at, calls.number + look_again_after);
   if (!caught_up_) calls.look_at = std::min(calls.look_at, calls.number + ask_peers_after);
+  if (recorder_waits_ && caught_up_) tell_recorder(past_calls_ > 0 && calls.number > past_calls_);
+}
+
+// Of a call that the predecessors had begun, they may have done what comes behind it too: it is past with the next one.
+void EngineImpl::tell_recorder(bool is_past) {
+  recorder_waits_ = !recorder->caught_up(is_past);
+  const std::uint64_t soon = is_past || past_calls_ == 0 ? ask_peers_after : 1;
+  if (recorder_waits_) calls.look_at = std::min(calls.look_at, calls.number + soon);
 }
 
 // "name:n", as the launcher passed it from --inject kill:rank=R,point=name:n.
@@ -216,6 +225,7 @@ void EngineImpl::pass_point(const char* name) {
 void EngineImpl::finalize() {
   if (!agent) return;
   if (!caught_up_) report_caught_up();
+  if (recorder_waits_) tell_recorder(true);
   finalizing_ = true;
   if (optimist_) write_all();
   if (threads_ordered) recorder->order_no_longer();  // nothing is sent that could tell of it, and this waits for all that was recorded

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "recorder/appended.hpp"
 #include "recorder/contents.hpp"
 #include "recorder/gone.hpp"
 #include "recorder/kept.hpp"
@@ -23,25 +24,22 @@ FileState state_of(const char* name, Use use) {
   return {status.st_size, status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec};
 }
 
-[[noreturn]] void refuse(const char* path) {
-  ::fprintf(stderr,
-            "holdfast: this rank cannot be recovered: %s was changed after the run before had opened it, so that it would be read "
-            "or appended to differently now (docs/recorder.md, Files)\n",
-            path);
-  ::_exit(1);
-}
-
 // As it was used in the run before, which found it as it was `before`.
 Found use_again(const char* path, Use use, Name& name, std::uint32_t occurrence, const FileState& before) {
   if (before.bytes < 0 && !use.creates) return Found::absent;
-  if (name.made_here || name.is_written_over) return Found::there;
+  if (name.is_appended && use.reads && !fill_appended(name)) refuse(path);
+  if (name.made_here || name.is_written_over || name.is_appended) return Found::there;
+  const FileState now = state_of(path, use);
+  if (before.bytes == now.bytes && before.changed_ns == now.changed_ns) return Found::there;
+  if (use.appends && append_out_of_sight(path, name, before.bytes < 0 ? 0 : before.bytes)) {
+    if (use.reads && !fill_appended(name)) refuse(path);
+    return Found::there;
+  }
   if (before.bytes < 0) {
     // The run before made it, by this call.
     if (use.writes && (::truncate(path, 0) == 0 || errno == ENOENT)) name.made_here = true;
     return Found::there;
   }
-  const FileState now = state_of(path, use);
-  if (before.bytes == now.bytes && before.changed_ns == now.changed_ns) return Found::there;
   if (!use.writes && was_unread(name, occurrence)) return Found::unread;
   if (!use.writes && make_kept_again(path, name, before)) return Found::there;
   refuse(path);
@@ -66,6 +64,14 @@ Making making_of(const char* path) {
 
 }  // namespace
 
+void refuse(const char* path) {
+  ::fprintf(stderr,
+            "holdfast: this rank cannot be recovered: %s was changed after the run before had opened it, so that it would be read "
+            "or appended to differently now (docs/recorder.md, Files)\n",
+            path);
+  ::_exit(1);
+}
+
 bool is_ordinary(const char* path) {
   struct stat status;
   return !is_of_system(path) && (system_status(AT_FDCWD, path, &status, 0) != 0 || S_ISREG(status.st_mode));
@@ -77,6 +83,7 @@ Used use(const char* path, Use use) {
   const std::uint32_t occurrence = name->steps[static_cast<unsigned>(FileStep::used)]++;
   FileState before;
   if (process.recording.replay_file(FileStep::used, name->hash, occurrence, before)) return {use_again(path, use, *name, occurrence, before), name, occurrence};
+  settle(path);
   drop_out_of_sight(*name);
   const FileState now = state_of(path, use);
   if (!use.writes) keep_if_young(path, *name, now);

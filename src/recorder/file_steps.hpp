@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "recorder/aside.hpp"
+#include "recorder/appended.hpp"
 #include "recorder/kept.hpp"
 #include "recorder/names.hpp"
 
@@ -24,7 +25,8 @@ void record_moved(const char* from);  // once for each name
 void mark_gone(const char* path, bool done = true);  // `done`: by this incarnation too
 
 struct Use {
-  bool creates, writes;
+  bool creates, reads, writes;
+  bool appends;  // all that it writes
 };
 enum class Found {
   there,
@@ -38,6 +40,7 @@ struct Used {
 };
 // The file is opened for what it contains: to be read, or changed.
 Used use(const char* path, Use use);
+[[noreturn]] void refuse(const char* path);  // it cannot be used as in the run before: the job ends
 
 // A step that has its effect once, and repeated fails with `done_already`. `acts_on`: the file that must be there for it, or must not.
 struct Once {
@@ -61,6 +64,7 @@ int do_once_aside(Once& once, Do what) {
   const bool begun = process.recording.replay_file(once.step, once.hash, occurrence, before);
   if (!begun) {
     if (once.done_already == ENOENT) keep_if_read(once.acts_on);
+    settle(once.acts_on);
     if (once.overwrites) keep_if_read(once.overwrites);
     process.recording.record_file(once.step, once.hash, before);
   }

@@ -50,7 +50,7 @@ int open_aside(const char* path, int flags, Open open) {
     keep_if_read(path);
     mark_made(path);
   } else if (!empties && reads) {
-    if (use(path, {creates, writes}).found == Found::absent) {
+    if (use(path, {creates, (flags & O_ACCMODE) != O_WRONLY, writes, (flags & O_APPEND) != 0}).found == Found::absent) {
       errno = ENOENT;
       return -1;
     }
@@ -131,7 +131,7 @@ FILE* open_stream_aside(const char* path, const char* mode, Open open) {
   if (empties && strchr(mode, 'x')) return open_new_stream(path, mode, open);
   const bool writes = creates || strchr(mode, '+');
   if (writes) drop_kept_of(path);
-  const Used used = empties ? Used{} : use(path, {creates, writes});
+  const Used used = empties ? Used{} : use(path, {creates, !creates || strchr(mode, '+'), writes, mode[0] == 'a'});
   if (used.found == Found::absent) return open("", mode);  // takes memory and gives it back, which the program finds there afterwards
   FILE* file = nullptr;
   if (creates) {

@@ -27,6 +27,8 @@ int open_unnamed(const char* path) {
     if (fd >= 0) return static_cast<int>(fd);
     if (slash == above || errno != ENOENT) break;
   }
+  const long fd = path[0] == '/' ? -1 : ::syscall(SYS_openat, AT_FDCWD, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd >= 0) return static_cast<int>(fd);
   return static_cast<int>(::syscall(SYS_memfd_create, "holdfast", MFD_CLOEXEC));
 }
 
@@ -35,7 +37,7 @@ int open_unnamed(const char* path) {
 Where::Where(const char* path) : path_(path) {
   const Name* name = name_of(hash_of(path));
   struct stat status;
-  const bool is_there = !name || name->out_of_sight == 0 || (!name->is_kept_again && !name->is_written_over && system_status(AT_FDCWD, path, &status, 0) == 0);
+  const bool is_there = !name || name->out_of_sight == 0 || (!name->is_kept_again && !name->is_written_over && !name->is_appended && system_status(AT_FDCWD, path, &status, 0) == 0);
   if (!is_there) ::snprintf(link_, sizeof link_, "/proc/self/fd/%d", name->out_of_sight);
 }
 
@@ -53,7 +55,7 @@ bool make_out_of_sight(const char* path, Name& name) {
 void drop_out_of_sight(Name& name) {
   if (name.out_of_sight != 0) ::syscall(SYS_close, name.out_of_sight);
   name.out_of_sight = 0;
-  name.is_kept_again = name.is_written_over = false;
+  name.is_kept_again = name.is_written_over = name.is_appended = false;
 }
 
 std::int64_t how_written(bool empties) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <errno.h>
 
+#include "recorder/appended.hpp"
 #include "recorder/kept.hpp"
 #include "recorder/names.hpp"
 #include "recorder/process.hpp"
@@ -59,7 +60,9 @@ bool open_by_making(const char* path, bool empties, Open open) {
   const bool again = process.recording.replay_file(FileStep::written, name->hash, occurrence, state);
   const bool passes = again && (empties || name->is_written_over) && process.recording.was_written_over(name->hash, occurrence);
   if (passes) return write_out_of_sight(path, *name, empties, open);
+  if (again && name->is_appended && !empties) return open(Where(path).path());
   if (again && name->is_written_over) drop_out_of_sight(*name);
+  if (!again) settle(path);
   if (!again && empties) keep_if_read(path);
   if (!(again ? make_again(path, *name, open) : open(path))) return false;
   if (!again) {

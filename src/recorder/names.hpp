@@ -15,6 +15,7 @@ struct Name {
   int out_of_sight = 0;    // not 0: a descriptor of the file that the name means in this replay (gone.hpp)
   bool is_kept_again = false;    // that one is what was read in the run before (kept.hpp)
   bool is_written_over = false;  // that one is what was written in the run before, and then written over
+  bool is_appended = false;      // that one is what this rank adds to the file (appended.hpp)
   bool is_kept = false;          // the file's contents of this sum have been recorded
   std::int64_t kept_sum = 0;
 };

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/map_apart.hpp"
+#include "recorder/appended.hpp"
 #include "wire/bootstrap.hpp"
 #include "wire/recorder.hpp"
 
@@ -291,6 +292,10 @@ extern "C" [[gnu::visibility("default")]] const hf::wire::RecorderLink holdfast_
     [] {
       hf::recorder::process.recording.flush_clock();
       hf::recorder::threads.flush();
+    },
+    [](bool is_past) {
+      using namespace hf::recorder;
+      return process.on_main_thread() && aside([=] { return settle_all(is_past); });
     },
     [](const hf::wire::ThreadOwner* owner) { hf::recorder::threads.decide(owner); },
     [] { hf::recorder::threads.order_if_several(); },

@@ -6,7 +6,7 @@
 
 namespace hf::wire {
 
-inline constexpr std::uint32_t recorder_version = 3;
+inline constexpr std::uint32_t recorder_version = 4;
 inline constexpr const char* recorder_symbol = "holdfast_recorder";
 inline constexpr const char* recorder_file = "libholdfast_recorder.so";
 
@@ -31,6 +31,9 @@ struct RecorderLink {
   bool (*attach)(void (*append)(void* self, const void* event, std::size_t bytes), void* self, std::uint64_t* clock_reads);
   // Writes an event for the reads of a clock that have none yet, and one for the operations of threads.
   void (*flush)();
+
+  // This rank seems to have come as far as its predecessors; `is_past`: it is certain. False: it is to be told again, now and then.
+  bool (*caught_up)(bool is_past);
 
   // ---- threads that call MPI in turn
   // They are ordered from now on, as far as they can be; null: they are not. Once, after attach.

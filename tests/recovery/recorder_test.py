@@ -15,7 +15,7 @@ import jobs
 from some import some
 
 BUILD, CLOCKS, FILES, NAMES = (Path(sys.argv.pop(1)).resolve() for _ in range(4))
-CLEANING, ASKED, SCRATCH, KEPT, ORDERS_READ = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch", "kept", "orders_read"))
+CLEANING, ASKED, SCRATCH, KEPT, ORDERS_READ, ADDED = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch", "kept", "orders_read", "added"))
 LIBRARY = NAMES.parent.parent / "lib/libmpi_abi.so.1"
 HERE = Path(__file__).resolve().parent
 LARGE = " " * (1 << 20)  # more than is kept of a file
@@ -197,6 +197,21 @@ class Recorder(unittest.TestCase):
             self.assertEqual((outcome.exit_code, outcome.kills), (0, 1), outcome.shell_line() + outcome.stderr)
             self.assertEqual(outcome.stdout.decode().split(), [str(i) for i in range(25)])
             self.assertEqual((Path(directory) / "orders").read_text(), "24\nmore\n")
+
+    def test_files_that_one_rank_adds_to(self):
+        seed = int(os.environ.get("HOLDFAST_SEED", 1))
+        for seed in some(range(seed, seed + 6), 3):
+            with tempfile.TemporaryDirectory() as name:
+                directory = Path(name)
+                for old in "old", "kept":
+                    (directory / old).write_text("1000\n")
+                kills = [f"kill:rank=0,call={3 + 5 * seed % 30}", f"kill:rank=0,at={120 + 7 * seed % 60}ms"]
+                options = ["--nodes", "2", "--protocol", "optimist"] if seed % 3 == 0 else []
+                outcome = jobs.run(BUILD, 2, [ADDED, directory], inject=kills, options=options)
+                self.assertEqual((outcome.exit_code, outcome.kills > 0), (0, True), f"HOLDFAST_SEED={seed}: " + outcome.shell_line() + outcome.stderr)
+                lines = "".join(f"{i}\n" for i in range(40))
+                wanted = {"old": "1000\n" + lines, "new": lines, "descriptor": lines, "kept": "1000\n" + "".join(f"{i:0200}\n" for i in range(40))}
+                self.assertEqual({p.name: p.read_text() for p in directory.iterdir()}, wanted, f"HOLDFAST_SEED={seed}")
 
     def test_a_file_that_cannot_be_added_to_twice(self):
         with tempfile.TemporaryDirectory() as directory:

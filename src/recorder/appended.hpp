@@ -1,0 +1,14 @@
+// Files that the run before has added to. A replay adds to one out of sight, until this rank has come as far as its predecessors; then what is more than the file has
+// is added to it, and the program goes on with the file itself. If the file has got anything else meanwhile, the job ends. docs/recorder.md, Files.
+#pragma once
+#include "recorder/names.hpp"
+
+namespace hf::recorder {
+
+// The file was `bytes` long when it was opened first. False: there are too many, or it cannot be made.
+bool append_out_of_sight(const char* path, Name& name, std::int64_t bytes);
+bool fill_appended(Name& name);       // it is to be read: with what was in it. False: that cannot be had
+void settle(const char* path);        // before this rank does something to the file that the run before did not
+bool settle_all(bool is_past);        // true: nothing is left. `is_past`: this rank is known to have come as far
+
+}  // namespace hf::recorder
