@@ -142,7 +142,7 @@ bool append_out_of_sight(const char* path, Name& name, std::int64_t bytes) {
   Appended* one = find(nullptr);
   if (!one || !put_from_root(path, one->path)) return false;
   drop_out_of_sight(name);
-  if (!make_out_of_sight(path, name)) return false;
+  if (!make_out_of_sight(path, name, true)) return false;
   if (::syscall(SYS_ftruncate, name.out_of_sight, bytes) != 0) {
     drop_out_of_sight(name);
     return false;

@@ -22,10 +22,24 @@ int (*next_renameat)(int, const char*, int, const char*);
 int (*next_renameat2)(int, const char*, int, const char*, unsigned);
 int (*next_symlink)(const char*, const char*);
 int (*next_symlinkat)(const char*, int, const char*);
+int (*next_chmod)(const char*, mode_t);
+int (*next_truncate)(const char*, off_t);
 int (*next_link)(const char*, const char*);
 int (*next_linkat)(int, const char*, int, const char*, int);
 int (*next_mkfifo)(const char*, mode_t);
 int (*next_mkfifoat)(int, const char*, mode_t);
+
+// What the file has another name for is to be found by that too.
+void keep_target(const char* target, const char* path) {
+  if (!is_name(target) || !is_name(path)) return;
+  const char* slash = strrchr(path, '/');
+  char at_path[4096];
+  const std::size_t length = slash && target[0] != '/' ? static_cast<std::size_t>(slash - path) + 1 : 0;
+  if (length + strlen(target) >= sizeof at_path) return;
+  memcpy(at_path, path, length);
+  memcpy(at_path + length, target, strlen(target) + 1);
+  keep_in_sight(at_path);
+}
 
 // The directory in which names are looked up by the process, or a name that needs none.
 bool is_plain(const void* caller, int directory, const char* path) {
@@ -46,14 +60,11 @@ bool was_removed_next(const Name& name) {
 // The run before removed this directory next, or one that it is in, and it is not this incarnation's: what is in it now is another rank's.
 bool is_of_others(int directory) {
   if (process.recording.is_first()) return false;
-  char link[32], path[4096];
-  ::snprintf(link, sizeof link, "/proc/self/fd/%d", directory);
-  const ssize_t length = ::readlink(link, path, sizeof path - 1);
-  if (length <= 0 || path[0] != '/') return false;
-  path[length] = 0;
+  char path[4096];
+  if (!put_path_of(directory, path)) return false;
   for (char* slash; (slash = strrchr(path, '/')) && slash[1]; *slash = 0) {
     const Name* name = name_of(hash_of(path));
-    if (!name || name->made_here) return false;
+    if (!name || name->made_here || is_new(path)) return false;
     if (was_removed_next(*name)) return true;
   }
   return false;
@@ -68,6 +79,14 @@ int unlink_in(int directory, const char* path, int flags) {
 }
 
 }  // namespace
+
+bool put_path_of(int directory, char (&path)[4096]) {
+  char link[32];
+  ::snprintf(link, sizeof link, "/proc/self/fd/%d", directory);
+  const ssize_t length = ::readlink(link, path, sizeof path - 1);
+  path[length > 0 ? length : 0] = 0;
+  return path[0] == '/';
+}
 
 int make_directory(const char* path, mode_t mode) { return noted(AT_FDCWD, path, next(next_mkdir, "mkdir")(path, mode)); }
 
@@ -126,6 +145,7 @@ HOLDFAST_REPLACES int renameat2(int from_directory, const char* from, int to_dir
 }
 
 HOLDFAST_REPLACES int symlink(const char* target, const char* path) noexcept {
+  if (process.records_in_main_thread(CALLER)) aside([=] { keep_target(target, path); });
   auto make = [=] { return noted(AT_FDCWD, path, next(next_symlink, "symlink")(target, path)); };
   return process.records_in_main_thread(CALLER) ? make_once(FileStep::linked, path, make) : make();
 }
@@ -136,11 +156,13 @@ HOLDFAST_REPLACES int mkfifo(const char* path, mode_t mode) noexcept {
 }
 
 HOLDFAST_REPLACES int link(const char* target, const char* path) noexcept {
+  if (process.records_in_main_thread(CALLER)) aside([=] { keep_target(target, ""); });
   auto make = [=] { return next(next_link, "link")(target, path); };
   return process.records_in_main_thread(CALLER) ? make_once(FileStep::linked, path, make) : make();
 }
 
 HOLDFAST_REPLACES int symlinkat(const char* target, int directory, const char* path) noexcept {
+  if (is_plain(CALLER, directory, path)) aside([=] { keep_target(target, path); });
   auto make = [=] { return noted(directory, path, next(next_symlinkat, "symlinkat")(target, directory, path)); };
   return is_plain(CALLER, directory, path) ? make_once(FileStep::linked, path, make) : make();
 }
@@ -151,6 +173,21 @@ HOLDFAST_REPLACES int mkfifoat(int directory, const char* path, mode_t mode) noe
 }
 
 HOLDFAST_REPLACES int linkat(int target_directory, const char* target, int directory, const char* path, int flags) noexcept {
+  if (is_plain(CALLER, target_directory, target)) aside([=] { keep_target(target, ""); });
   auto make = [=] { return next(next_linkat, "linkat")(target_directory, target, directory, path, flags); };
   return is_plain(CALLER, directory, path) ? make_once(FileStep::linked, path, make) : make();
+}
+
+HOLDFAST_REPLACES int chmod(const char* path, mode_t mode) noexcept {
+  if (is_plain(CALLER, AT_FDCWD, path)) aside([=] { keep_in_sight(path); });
+  return next(next_chmod, "chmod")(path, mode);
+}
+
+HOLDFAST_REPLACES int truncate(const char* path, off_t bytes) noexcept {
+  if (is_plain(CALLER, AT_FDCWD, path)) aside([=] { keep_in_sight(path); });
+  return next(next_truncate, "truncate")(path, bytes);
+}
+HOLDFAST_REPLACES int truncate64(const char* path, off64_t bytes) noexcept {
+  if (is_plain(CALLER, AT_FDCWD, path)) aside([=] { keep_in_sight(path); });
+  return next(next_truncate, "truncate")(path, bytes);
 }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "recorder/appended.hpp"
@@ -10,7 +11,7 @@
 #include "recorder/kept.hpp"
 #include "recorder/looks.hpp"
 #include "recorder/made.hpp"
-#include "recorder/unread.hpp"
+#include "recorder/closings.hpp"
 
 namespace hf::recorder {
 namespace {
@@ -28,7 +29,9 @@ FileState state_of(const char* name, Use use) {
 Found use_again(const char* path, Use use, Name& name, std::uint32_t occurrence, const FileState& before) {
   if (before.bytes < 0 && !use.creates) return Found::absent;
   if (name.is_appended && use.reads && !fill_appended(name)) refuse(path);
+  if (name.is_written_over && before.bytes < 0) ::ftruncate(name.out_of_sight, 0);  // it was removed, and begins anew
   if (name.made_here || name.is_written_over || name.is_appended) return Found::there;
+  drop_kept(name);
   const FileState now = state_of(path, use);
   if (before.bytes == now.bytes && before.changed_ns == now.changed_ns) return Found::there;
   if (use.appends && append_out_of_sight(path, name, before.bytes < 0 ? 0 : before.bytes)) {
@@ -37,7 +40,7 @@ Found use_again(const char* path, Use use, Name& name, std::uint32_t occurrence,
   }
   if (before.bytes < 0) {
     // The run before made it, by this call.
-    if (use.writes && (::truncate(path, 0) == 0 || errno == ENOENT)) name.made_here = true;
+    if (use.writes && (::syscall(SYS_truncate, path, 0) == 0 || errno == ENOENT)) name.made_here = true;
     return Found::there;
   }
   if (!use.writes && was_unread(name, occurrence)) return Found::unread;
@@ -84,7 +87,8 @@ Used use(const char* path, Use use) {
   FileState before;
   if (process.recording.replay_file(FileStep::used, name->hash, occurrence, before)) return {use_again(path, use, *name, occurrence, before), name, occurrence};
   settle(path);
-  drop_out_of_sight(*name);
+  drop_kept(*name);
+  if (name->is_written_over) drop_out_of_sight(*name);
   const FileState now = state_of(path, use);
   if (!use.writes) keep_if_young(path, *name, now);
   process.recording.record_file(FileStep::used, name->hash, now);
@@ -117,11 +121,15 @@ bool is_made_here(const char* path) {
   return name && name->made_here;
 }
 
-void record_moved(const char* from) {
-  Name* name = name_of(hash_of(from));
-  if (!name || name->steps[static_cast<unsigned>(FileStep::moved)]++ != 0) return;
+void keep_in_sight(const char* path) {
+  Name* name = name_of(hash_of(path));
+  if (!name || name->steps[static_cast<unsigned>(FileStep::in_sight)]++ != 0) return;
   FileState state;
-  if (!process.recording.replay_file(FileStep::moved, name->hash, 0, state)) process.recording.record_file(FileStep::moved, name->hash, {0, 0});
+  if (!process.recording.replay_file(FileStep::in_sight, name->hash, 0, state)) process.recording.record_file(FileStep::in_sight, name->hash, {0, 0});
+}
+
+void forget_out_of_sight(const char* path) {
+  if (Name* name = name_of(hash_of(path))) drop_out_of_sight(*name);
 }
 
 void mark_made(const char* path) {

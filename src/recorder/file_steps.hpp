@@ -21,7 +21,8 @@ bool is_made_here(const char* path);  // Name::made_here
 bool is_new(const char* path);
 bool is_older(const char* path);  // than the rank, as is known of what its first incarnation finds
 void mark_made(const char* path);
-void record_moved(const char* from);  // once for each name
+void keep_in_sight(const char* path);  // FileStep::in_sight, once for each name
+void forget_out_of_sight(const char* path);
 void mark_gone(const char* path, bool done = true);  // `done`: by this incarnation too
 
 struct Use {
@@ -91,8 +92,13 @@ int make_once(FileStep step, const char* path, Make make) {
   return aside([=] {
     const bool harmless = step == FileStep::directory_made;  // and another host may not have it
     Once once{step, hash_of(path), EEXIST, path, true, harmless};
-    const int result = do_once_aside(once, make);
-    if (result == 0) mark_made(path);
+    bool made = false;
+    const int result = do_once_aside(once, [&] {
+      const int outcome = make();
+      made = outcome >= 0;
+      return outcome;
+    });
+    if (result == 0 || made) mark_made(path);
     return result;
   });
 }
@@ -115,9 +121,10 @@ int rename_once(const char* from, const char* to, Rename rename) {
   return aside([=] {
     const bool made = is_made_here(from);
     Once once{FileStep::renamed, hash_of(to, hash_of(from)), ENOENT, from, made || is_new(from), false, !made, to};
-    record_moved(from);
+    keep_in_sight(from);
     const int result = do_once_aside(once, rename);
     if (result != 0) return result;
+    forget_out_of_sight(to);
     if (once.after_success) mark_made(to);
     mark_gone(from, once.after_success);
     return result;
@@ -126,5 +133,6 @@ int rename_once(const char* from, const char* to, Rename rename) {
 
 int open_as_program(const char* path, int flags, mode_t mode);  // files.cpp, in the main thread
 int make_directory(const char* path, mode_t mode);              // directories.cpp: the system's
+bool put_path_of(int directory, char (&path)[4096]);            // directories.cpp: of an open directory
 
 }  // namespace hf::recorder

@@ -11,7 +11,8 @@
 #include "recorder/looks.hpp"
 #include "recorder/made.hpp"
 #include "recorder/random.hpp"
-#include "recorder/unread.hpp"
+#include "recorder/uncut.hpp"
+#include "recorder/closings.hpp"
 
 namespace hf::recorder {
 namespace {
@@ -26,16 +27,28 @@ void drop_kept_of(const char* path) {
   if (Name* name = name_of(hash_of(path))) drop_kept(*name);
 }
 
+// The file, a stream or a descriptor, was opened by the last of these steps with the name.
+template <class File>
+File watch_last(File file, const char* path, FileStep step, FileStep closing) {
+  const Name* name = name_of(hash_of(path));
+  return name ? watch(file, name, name->steps[static_cast<unsigned>(step)] - 1, closing) : file;
+}
+
+// Where a file is out of sight, its path is a link.
+int without_link(const char* path, const char* where, int flags) { return where == path ? flags : flags & ~O_NOFOLLOW; }
+
 template <class Open>
 int open_new(const char* path, int flags, Open open) {
   int fd = -1;
   const int result = make_once(FileStep::made, path, [&] { return fd = open(path, flags); });
-  if (fd >= 0 || result != 0) return fd;
+  if (fd >= 0) return watch_last(fd, path, FileStep::made, FileStep::closed_new);
+  if (result != 0) return fd;
   const int with = (flags & ~O_EXCL) | O_TRUNC;
   Name* name = name_of(hash_of(path));
   if (!name) return open(path, with);
-  make_again(path, *name, [&](const char* where) { return (fd = open(where, with)) >= 0; });
-  return fd;
+  const bool closed = process.recording.was_closed(FileStep::closed_new, name->hash, name->steps[static_cast<unsigned>(FileStep::made)] - 1, false);
+  make_again(path, *name, closed, {true, false}, [&](const char* where, bool) { return (fd = open(where, without_link(path, where, with))) >= 0; });
+  return watch_last(fd, path, FileStep::made, FileStep::closed_new);
 }
 
 // `open` is given the path and the flags to open with.
@@ -57,10 +70,15 @@ int open_aside(const char* path, int flags, Open open) {
   } else if (!empties && creates && !is_there(path)) {
     mark_made(path);
   }
-  if (!creates) return open(Where(path).path(), flags);
+  if (!creates) return watch(open(Where(path).path(), flags), nullptr, 0, FileStep::closed);
   int fd = -1;
-  open_by_making(path, empties, [&](const char* where) { return (fd = open(where, flags)) >= 0; });
-  return fd;
+  const bool only_writes = (flags & O_ACCMODE) == O_WRONLY && (flags & O_APPEND) == 0;
+  open_by_making(path, {empties, only_writes}, [&](const char* where, bool keeps) {
+    fd = open(where, without_link(path, where, keeps ? flags & ~O_TRUNC : flags));
+    if (keeps) note_uncut(fd);
+    return fd >= 0;
+  });
+  return watch_last(fd, path, FileStep::written, FileStep::closed);
 }
 
 // All that the file contains will be this incarnation's, whoever of its threads opens it.
@@ -80,12 +98,23 @@ int open_recorded(const char* path, int flags, Open open) {
   });
 }
 
+// In an open directory: the file is to be found there in each replay.
+void keep_in_sight_in(int directory, const char* name) {
+  char path[4096];
+  if (!put_path_of(directory, path)) return;
+  const std::size_t length = strlen(path);
+  if (length + strlen(name) + 2 > sizeof path) return;
+  path[length] = '/';
+  memcpy(path + length + 1, name, strlen(name) + 1);
+  keep_in_sight(path);
+}
+
 template <class Open>
 int open_unrecorded(int directory, const char* path, int flags, Open open) {
   if (!is_name(path)) return open(path, flags);
   return aside([=] {
     const bool makes = will_make(directory, path, flags);
-    const int fd = open(path, flags);
+    const int fd = watch(open(path, flags), nullptr, 0, FileStep::closed);
     if (fd >= 0 && makes) note_made(fd);
     return fd;
   });
@@ -103,7 +132,8 @@ int open_file(const void* caller, const char* path, int flags, mode_t mode) {
 int open_file_at(const void* caller, int directory, const char* path, int flags, mode_t mode) {
   auto open = [=](const char* where, int with) { return next(next_openat, "openat")(directory, where, with, mode); };
   const bool here = is_name(path) && (directory == AT_FDCWD || path[0] == '/');
-  const bool recorded = here && process.records_in_main_thread(caller);
+  const bool in_main_thread = process.records_in_main_thread(caller), recorded = here && in_main_thread;
+  if (in_main_thread && !here && is_name(path)) aside([=] { keep_in_sight_in(directory, path); });
   const int fd = recorded ? open_recorded(path, flags, open) : open_unrecorded(directory, path, flags, open);
   return note_opened(path, fd);
 }
@@ -112,15 +142,17 @@ template <class Open>
 FILE* open_new_stream(const char* path, const char* mode, Open open) {
   FILE* file = nullptr;
   const int result = make_once(FileStep::made, path, [&] { return (file = open(path, mode)) ? 0 : -1; });
-  if (file || result != 0) return file;
+  if (file) return watch_last(file, path, FileStep::made, FileStep::closed_new);
+  if (result != 0) return nullptr;
   char without[16] = {};
   for (std::size_t i = 0, n = 0; mode[i] && n + 1 < sizeof without; ++i) {
     if (mode[i] != 'x') without[n++] = mode[i];
   }
   Name* name = name_of(hash_of(path));
   if (!name) return open(path, without);
-  make_again(path, *name, [&](const char* where) { return (file = open(where, without)) != nullptr; });
-  return file;
+  const bool closed = process.recording.was_closed(FileStep::closed_new, name->hash, name->steps[static_cast<unsigned>(FileStep::made)] - 1, false);
+  make_again(path, *name, closed, {true, false}, [&](const char* where, bool) { return (file = open(where, without)) != nullptr; });
+  return watch_last(file, path, FileStep::made, FileStep::closed_new);
 }
 
 // `open` is given the path and the mode to open with.
@@ -135,11 +167,15 @@ FILE* open_stream_aside(const char* path, const char* mode, Open open) {
   if (used.found == Found::absent) return open("", mode);  // takes memory and gives it back, which the program finds there afterwards
   FILE* file = nullptr;
   if (creates) {
-    open_by_making(path, empties, [&](const char* where) { return (file = open(where, mode)) != nullptr; });
-    return file;
+    open_by_making(path, {empties, !strchr(mode, '+')}, [&](const char* where, bool keeps) {
+      file = keeps ? open_uncut(where, mode, open) : nullptr;
+      if (!file) file = open(where, mode);
+      return file != nullptr;
+    });
+    return watch_last(file, path, FileStep::written, FileStep::closed);
   }
   file = open(used.found == Found::unread ? "/dev/null" : Where(path).path(), mode);
-  return writes ? file : watch(file, used.name, used.occurrence);
+  return writes ? file : watch(file, used.name, used.occurrence, FileStep::unread);
 }
 
 // `open` as above.
@@ -152,7 +188,7 @@ FILE* open_stream(const void* caller, const char* path, const char* mode, Open o
     const int flags = mode[0] == 'w' ? O_CREAT | O_TRUNC : mode[0] == 'a' ? O_CREAT : 0;
     const bool makes = will_make(AT_FDCWD, path, flags);
     file = recorded ? open_stream_aside(path, mode, open) : open(path, mode);
-    if (file && (makes || (recorded && flags != 0 && is_made_here(path)))) note_made(::fileno(file));
+    if (file && (makes || (recorded && flags != 0 && is_made_here(path)))) note_made(file->_fileno);
     return file ? 0 : -1;
   });
   return file;

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "recorder/file_steps.hpp"
 #include "recorder/looks.hpp"
 #include "recorder/made.hpp"
 
@@ -15,8 +16,8 @@ namespace {
 
 constexpr int descriptors_from = 512;  // those that the program is given are to be the same as in the run before
 
-// In the nearest directory that is there, without a name; else in memory.
-int open_unnamed(const char* path) {
+// In the nearest directory that is there, without a name; else in memory, if `anywhere`.
+int open_unnamed(const char* path, bool anywhere) {
   char above[4096];
   const std::size_t length = strlen(path);
   if (length >= sizeof above) return -1;
@@ -29,6 +30,7 @@ int open_unnamed(const char* path) {
   }
   const long fd = path[0] == '/' ? -1 : ::syscall(SYS_openat, AT_FDCWD, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0) return static_cast<int>(fd);
+  if (!anywhere) return -1;
   return static_cast<int>(::syscall(SYS_memfd_create, "holdfast", MFD_CLOEXEC));
 }
 
@@ -41,14 +43,24 @@ Where::Where(const char* path) : path_(path) {
   if (!is_there) ::snprintf(link_, sizeof link_, "/proc/self/fd/%d", name->out_of_sight);
 }
 
-bool make_out_of_sight(const char* path, Name& name) {
+bool make_out_of_sight(const char* path, Name& name, bool anywhere) {
   if (name.out_of_sight != 0) return true;
-  const int fd = open_unnamed(path);
+  const int fd = open_unnamed(path, anywhere);
   if (fd < 0) return false;
   const long high = ::syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, descriptors_from);
   ::syscall(SYS_close, fd);
   if (high < 0) return false;
   name.out_of_sight = static_cast<int>(high);
+  return true;
+}
+
+bool pass_out_of_sight(const char* path, Name& name, unsigned occurrence, bool empties) {
+  const bool passes = (empties || name.is_written_over) && process.recording.was_written_over(name.hash, occurrence);
+  if (!passes || !is_there(path) || strstr(path, "..")) return false;  // by another name of its directory it may be read too
+  if (empties) drop_out_of_sight(name);
+  if (!make_out_of_sight(path, name, false)) return false;
+  name.is_written_over = true;
+  name.made_here = false;  // what has this name is another one
   return true;
 }
 

@@ -10,7 +10,8 @@
 
 namespace hf::recorder {
 
-bool make_out_of_sight(const char* path, Name& name);  // empty, if it is not there; false: it cannot be made
+// Empty, if it is not there; `anywhere`: in memory too. False: it cannot be made.
+bool make_out_of_sight(const char* path, Name& name, bool anywhere);
 void drop_out_of_sight(Name& name);
 void drop_kept(Name& name);  // what was read in the run before
 std::int64_t how_written(bool empties);
@@ -27,49 +28,63 @@ class Where {
   char link_[32] = {};
 };
 
-// open(path), by which the run before made the file. False: errno says why not.
+// What opens a file: open(path, keeps) is true, or errno says why it is not; `keeps`: what is in it stays, though the program empties it.
+struct Opening {
+  bool empties;
+  bool only_writes;  // at places, not behind what is there
+};
+
+// By which the run before made the file. `closed`: it was closed again, and nothing more was written to it then.
 template <class Open>
-bool make_again(const char* path, Name& name, Open open) {
+bool make_again(const char* path, Name& name, bool closed, Opening how, Open open) {
   drop_kept(name);
-  if (open(path)) {
+#ifdef HOLDFAST_MUTATE_EMPTY_AGAIN
+  how.only_writes = false;
+#endif
+  if (open(path, how.empties && how.only_writes && !name.made_here)) {
     drop_out_of_sight(name);
     return true;
   }
 #ifndef HOLDFAST_MUTATE_DIRECTORIES_STAY
-  if (errno == ENOENT && make_out_of_sight(path, name)) return open(Where(path).path());
+  if (closed && errno == ENOENT && make_out_of_sight(path, name, true)) return open(Where(path).path(), false);
 #endif
   return false;
 }
 
+// The run before had not come to this opening.
 template <class Open>
-bool write_out_of_sight(const char* path, Name& name, bool empties, Open open) {
-  if (empties) drop_out_of_sight(name);
-  if (!make_out_of_sight(path, name)) return false;
-  name.is_written_over = true;
-  name.made_here = false;  // what has this name is another one
-  return open(Where(path).path());
+bool open_first(const char* path, Name& name, bool empties, Open open) {
+  settle(path);
+  if (empties) keep_if_read(path);
+  const bool done = open(path, false);
+  if (done) drop_out_of_sight(name);
+  process.recording.record_file(FileStep::written, name.hash, {done ? how_written(empties) : -std::int64_t{errno}, 0});
+  if (done && empties) name.made_here = true;
+  return done;
 }
 
-// The n-th time that a file of this name is opened by what makes it where it is not there, and `empties` it else.
+// What was written over later. False: it is to be done in sight.
+bool pass_out_of_sight(const char* path, Name& name, unsigned occurrence, bool empties);
+
+// The n-th time that a file of this name is opened by what makes it where it is not there.
 template <class Open>
-bool open_by_making(const char* path, bool empties, Open open) {
+bool open_by_making(const char* path, Opening how, Open open) {
   Name* name = name_of(hash_of(path));
-  if (!name) return open(path);
+  if (!name) return open(path, false);
   const unsigned occurrence = name->steps[static_cast<unsigned>(FileStep::written)]++;
   FileState state;
-  const bool again = process.recording.replay_file(FileStep::written, name->hash, occurrence, state);
-  const bool passes = again && (empties || name->is_written_over) && process.recording.was_written_over(name->hash, occurrence);
-  if (passes) return write_out_of_sight(path, *name, empties, open);
-  if (again && name->is_appended && !empties) return open(Where(path).path());
-  if (again && name->is_written_over) drop_out_of_sight(*name);
-  if (!again) settle(path);
-  if (!again && empties) keep_if_read(path);
-  if (!(again ? make_again(path, *name, open) : open(path))) return false;
-  if (!again) {
-    drop_out_of_sight(*name);
-    process.recording.record_file(FileStep::written, name->hash, {how_written(empties), 0});
+  if (!process.recording.replay_file(FileStep::written, name->hash, occurrence, state)) return open_first(path, *name, how.empties, open);
+  if (state.bytes < 0) {
+    open("", false);  // takes memory and gives it back, as that which failed
+    errno = static_cast<int>(-state.bytes);
+    return false;
   }
-  if (empties) name->made_here = true;
+  if (pass_out_of_sight(path, *name, occurrence, how.empties)) return open(Where(path).path(), false);
+  if (name->is_appended && !how.empties) return open(Where(path).path(), false);
+  if (name->is_written_over) drop_out_of_sight(*name);
+  const bool closed = process.recording.was_closed(FileStep::closed, name->hash, occurrence, false);
+  if (!make_again(path, *name, closed, how, open)) return false;
+  if (how.empties) name->made_here = true;
   return true;
 }
 

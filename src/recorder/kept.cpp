@@ -19,7 +19,8 @@ std::int64_t kept_bytes;
 
 void keep(const char* path, Name& name, const FileState& contents) {
   const bool known = name.is_kept && name.kept_sum == contents.changed_ns;
-  if (known || contents.bytes < 0 || contents.bytes > kept_file_bytes_max || kept_bytes + contents.bytes > kept_bytes_max) return;
+  const std::int64_t most = process.has_begun() ? kept_bytes_max : kept_before_init_max;
+  if (known || contents.bytes < 0 || contents.bytes > kept_file_bytes_max || kept_bytes + contents.bytes > most) return;
   const auto fd = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0));
   if (fd < 0) return;
   KeptPiece piece{name.hash, contents.bytes, contents.changed_ns, 0};
@@ -78,7 +79,7 @@ bool make_kept_again(const char* path, Name& name, const FileState& before) {
   std::size_t bytes = 0;
   if (!process.recording.find_kept(first, bytes)) return false;
   drop_out_of_sight(name);
-  if (!make_out_of_sight(path, name)) return false;
+  if (!make_out_of_sight(path, name, true)) return false;
   name.is_kept_again = write_kept(name.out_of_sight, first);
   if (!name.is_kept_again) drop_out_of_sight(name);
   return name.is_kept_again;

@@ -5,7 +5,8 @@
 
 namespace hf::recorder {
 
-inline constexpr std::int64_t kept_file_bytes_max = 1 << 20, kept_bytes_max = 64 << 20;  // of one file, and of all of an incarnation
+inline constexpr std::int64_t kept_file_bytes_max = 1 << 20, kept_bytes_max = 16 << 20;  // of one file, and of all of an incarnation
+inline constexpr std::int64_t kept_before_init_max = 4 << 20;                             // until MPI_Init, where all events have 16 MiB
 
 void keep_if_young(const char* path, Name& name, const FileState& now);  // it is opened to be read only
 void keep_if_read(const char* path);                                     // this rank is about to remove it, or to write it over

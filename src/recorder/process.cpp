@@ -95,6 +95,25 @@ wire::BootstrapKind ask(int socket, std::int32_t rank, wire::PastInfo& info, int
   return kind;
 }
 
+timespec real_time() {
+  timespec now;
+  ::syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
+  return now;
+}
+
+// Files are dated by a clock that ticks every few milliseconds: all that is older has an earlier date than this tick, all that is made from now on has none.
+timespec tick_of_files() {
+  timespec before, now;
+  ::syscall(SYS_clock_gettime, CLOCK_REALTIME_COARSE, &before);
+  constexpr timespec pause{0, 100'000};
+  for (int i = 0; i < 200; ++i) {
+    ::syscall(SYS_clock_gettime, CLOCK_REALTIME_COARSE, &now);
+    if (now.tv_sec != before.tv_sec || now.tv_nsec != before.tv_nsec) return now;
+    ::syscall(SYS_nanosleep, &pause, nullptr);
+  }
+  return real_time();
+}
+
 // What this process runs: the wrapper of a rank, and what it starts, are not the rank, though they have its environment.
 std::uint64_t hash_of_program() {
   std::uint64_t hash = 14695981039346656037u;
@@ -163,7 +182,7 @@ bool Process::is_rank() {
   if (program_is_recorded_ && recorded != program_) return false;
   host_clocks_ = read_host_clocks();
   host_is_recorded_ = program_is_recorded_ && recording.replay_host(host_clocks_);
-  ::syscall(SYS_clock_gettime, CLOCK_REALTIME, &began_);  // not the coarse one, which may be behind the date of a file of the incarnation before
+  began_ = recording.is_first() ? real_time() : tick_of_files();
   first_began_ns_ = static_cast<std::uint64_t>(began_.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(began_.tv_nsec);
   began_is_recorded_ = host_is_recorded_ && recording.replay_value(Call::began, first_began_ns_);
   return true;

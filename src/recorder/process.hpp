@@ -38,6 +38,7 @@ class Process {
   }
   bool sets_clocks() const { return recording.sets_clocks(); }  // false: they are the system's
   bool on_other_host(const void* caller) const { return !recording.is_first_host() && !is_of_library(caller); }
+  bool has_begun() const { return append_ != nullptr; }  // MPI_Init has: events are stored
   // It records, or will.
   bool may_record() const { return state_ != State::off; }
   // What is recorded in a call comes after what it stores: the reads of a clock that have no event.

@@ -19,6 +19,8 @@ bool is_cpu_time(std::uint32_t clock) { return clock == CLOCK_PROCESS_CPUTIME_ID
 std::uint64_t step_of(std::uint32_t clock) { return is_coarse(clock) ? 0 : 1; }
 
 
+FileStep numbered(FileStep step, unsigned number) { return static_cast<FileStep>(static_cast<std::uint32_t>(step) | number << look_shift); }
+
 }  // namespace
 
 void Recording::load(const std::byte* past, std::size_t bytes, std::uint64_t clock_reads, FilePlace* places) {
@@ -160,17 +162,25 @@ bool Recording::replay_file(FileStep step, std::uint64_t name, unsigned occurren
   return true;
 }
 
+bool Recording::was_closed(FileStep closed, std::uint64_t name, unsigned occurrence, bool quietly) const {
+  FileState how;
+  return occurrence <= looks_max && replay_file(numbered(closed, occurrence), name, 0, how) && how.bytes >= (quietly ? 1 : 0);
+}
+
+void Recording::record_closed(FileStep closed, std::uint64_t name, unsigned occurrence, bool quietly) {
+  FileState known;
+  const FileStep step = numbered(closed, occurrence);
+  if (occurrence <= looks_max && !replay_file(step, name, 0, known)) record_file(step, name, {quietly ? 1 : 0, 0});
+}
+
 bool Recording::was_written_over(std::uint64_t name, unsigned occurrence) const {
 #ifdef HOLDFAST_MUTATE_WRITE_ALL_AGAIN
   return false;
 #endif
-  if (files_.find(name, static_cast<std::uint32_t>(FileStep::moved)).size() > 0) return false;
-  constexpr std::int64_t over = Written::emptied | Written::alone;
-  const FileIndex::Range written = files_.find(name, static_cast<std::uint32_t>(FileStep::written));
-  for (std::size_t later = written.size(); later > occurrence + 1; --later) {
-    FileState state;
-    memcpy(&state, files_.body(written.begin[later - 1]), sizeof state);
-    if (state.bytes == over) return true;
+  FileState state;
+  if (replay_file(FileStep::in_sight, name, 0, state)) return false;
+  while (was_closed(FileStep::closed, name, occurrence, true) && replay_file(FileStep::written, name, ++occurrence, state)) {
+    if (state.bytes > 0 && (state.bytes & Written::emptied) != 0) return (state.bytes & Written::alone) != 0;
   }
   return false;
 }

@@ -35,10 +35,12 @@ enum class FileStep : std::uint32_t {
   linked,                         // link, symlink, mkfifo
   unread,                         // closed again, and not read: the n-th that was used
   written,                        // opened by what makes it where it is not there, without O_EXCL; recorded when that has been done, with what Written says
-  moved,                          // renamed; the name is the one that it had
+  in_sight,                       // known by another name too (renamed, linked), or changed by its name: it is to be the file itself in each replay
+  closed,                         // the n-th that was `written`, when all that wrote to it was closed, as far as the recorder can tell
+  closed_new,                     // the same of the n-th that was `made`
   ended = 32
 };
-struct Written {
+struct Written {  // what is recorded of a `written` file, or a negative error number
   static constexpr std::int64_t emptied = 1;  // it contains nothing of what was there
   static constexpr std::int64_t alone = 2;    // this rank had no other threads yet, and had started no process
 };
@@ -112,8 +114,10 @@ class Recording {
   // what the run before has left there.
   bool replay_file(FileStep step, std::uint64_t name, unsigned occurrence, FileState& state) const;
   void record_file(FileStep step, std::uint64_t name, FileState state);
-  // What is written by the n-th opening was written over later, by opening it anew, and nobody but this rank itself needs it before that.
+  // What is written by the n-th opening was closed, and then written over by opening the file anew, and nobody but this rank itself needs it before that.
   bool was_written_over(std::uint64_t name, unsigned occurrence) const;
+  bool was_closed(FileStep closed, std::uint64_t name, unsigned occurrence, bool quietly) const;  // `quietly`: nothing else can have had it open
+  void record_closed(FileStep closed, std::uint64_t name, unsigned occurrence, bool quietly);
   bool is_first() const { return begin_ == end_; }  // no predecessor has recorded anything
 
   // What files contained. In no order, as the above.

@@ -15,7 +15,7 @@ import jobs
 from some import some
 
 BUILD, CLOCKS, FILES, NAMES = (Path(sys.argv.pop(1)).resolve() for _ in range(4))
-CLEANING, ASKED, SCRATCH, KEPT, ORDERS_READ, ADDED = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch", "kept", "orders_read", "added"))
+CLEANING, ASKED, SCRATCH, KEPT, ORDERS_READ, ADDED, UNCUT = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch", "kept", "orders_read", "added", "uncut"))
 LIBRARY = NAMES.parent.parent / "lib/libmpi_abi.so.1"
 HERE = Path(__file__).resolve().parent
 LARGE = " " * (1 << 20)  # more than is kept of a file
@@ -212,6 +212,19 @@ class Recorder(unittest.TestCase):
                 lines = "".join(f"{i}\n" for i in range(40))
                 wanted = {"old": "1000\n" + lines, "new": lines, "descriptor": lines, "kept": "1000\n" + "".join(f"{i:0200}\n" for i in range(40))}
                 self.assertEqual({p.name: p.read_text() for p in directory.iterdir()}, wanted, f"HOLDFAST_SEED={seed}")
+
+    def test_files_are_not_emptied_again(self):
+        for kill in "rank=1,call=4", "rank=0,call=4", "rank=1,at=30ms", "rank=1,call=3", "rank=0,call=3":
+            with tempfile.TemporaryDirectory() as name:
+                directory = Path(name)
+                for old in "result", "end":
+                    (directory / old).write_text("of an earlier job\n" * 10)
+                outcome = jobs.run(BUILD, 2, [UNCUT, directory], inject=[f"kill:{kill}"])
+                self.assertEqual((outcome.exit_code, outcome.kills), (0, 1), outcome.shell_line() + outcome.stderr)
+                self.assertEqual(outcome.stdout, b"20000 lines\n", outcome.shell_line())
+                wanted = {"result": "the result of a week\n", "field": "HEADER\nrank 1\n", "lines": "".join(f"{i}\n" for i in range(20000)),
+                          "end": "\0\0\0\x004\0\0\0\x009\0\0\0\x0014"}
+                self.assertEqual({p.name: p.read_text() for p in directory.iterdir()}, wanted, outcome.shell_line())
 
     def test_a_file_that_cannot_be_added_to_twice(self):
         with tempfile.TemporaryDirectory() as directory:

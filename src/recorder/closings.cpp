@@ -1,0 +1,138 @@
+#include "recorder/closings.hpp"
+
+#include <stdio_ext.h>
+
+#include "recorder/aside.hpp"
+#include "recorder/uncut.hpp"
+
+namespace hf::recorder {
+namespace {
+
+int (*next_close)(int);
+int (*next_fclose)(FILE*);
+int (*next_fileno)(FILE*);
+int (*next_fileno_unlocked)(FILE*);
+
+struct Watched {
+  FILE* stream;
+  std::uint64_t name;
+  std::uint32_t occurrence;
+  FileStep step;
+  bool loud;  // somebody has asked for its descriptor
+};
+constexpr int watched_max = 64;  // of others nothing is recorded
+
+// Written by the main thread, but for a stream that another one closes.
+Watched watched[watched_max];
+int watched_end;
+
+struct Descriptor {
+  std::uint64_t name;  // 0: none
+  std::uint32_t occurrence;
+  FileStep step;
+};
+constexpr int descriptors_max = 1024;
+Descriptor descriptors[descriptors_max];
+
+Watched* find(FILE* stream) {
+  const int end = __atomic_load_n(&watched_end, __ATOMIC_RELAXED);
+  for (int i = 0; i < end; ++i) {
+    if (__atomic_load_n(&watched[i].stream, __ATOMIC_RELAXED) == stream) return &watched[i];
+  }
+  return nullptr;
+}
+
+void note_unread(const Watched& closed) {
+  FileState none;
+  const auto step = static_cast<FileStep>(static_cast<std::uint32_t>(FileStep::unread) | closed.occurrence << look_shift);
+  if (!process.recording.replay_file(step, closed.name, 0, none)) process.recording.record_file(step, closed.name, {});
+}
+
+int close_stream(FILE* stream) {
+  const Watched* found = find(stream);
+  const Watched closed = found ? *found : Watched{};
+  forget(stream);
+  const bool unread = found && closed.step == FileStep::unread && !closed.loud && __fbufsize(stream) == 0;
+  const int result = next(next_fclose, "fclose")(stream);
+  if (unread) note_unread(closed);
+  else if (found && closed.step != FileStep::unread && result == 0) process.recording.record_closed(closed.step, closed.name, closed.occurrence, !closed.loud);
+  return result;
+}
+
+int close_descriptor(int fd) {
+  const Descriptor closed = descriptors[fd];
+  descriptors[fd].name = 0;
+  const int result = next(next_close, "close")(fd);
+  if (result == 0) process.recording.record_closed(closed.step, closed.name, closed.occurrence, false);
+  return result;
+}
+
+void mark_loud(FILE* stream) {
+  if (Watched* found = find(stream)) __atomic_store_n(&found->loud, true, __ATOMIC_RELAXED);
+}
+
+}  // namespace
+
+FILE* watch(FILE* stream, const Name* name, std::uint32_t occurrence, FileStep step) {
+  if (!stream) return stream;
+  forget(stream);  // of one that was closed past us
+  if (!name || occurrence > looks_max) return stream;
+  for (int i = 0; i < watched_max; ++i) {
+    if (__atomic_load_n(&watched[i].stream, __ATOMIC_RELAXED)) continue;
+    watched[i].name = name->hash;
+    watched[i].occurrence = occurrence;
+    watched[i].step = step;
+    watched[i].loud = false;
+    __atomic_store_n(&watched[i].stream, stream, __ATOMIC_RELAXED);
+    if (i >= watched_end) __atomic_store_n(&watched_end, i + 1, __ATOMIC_RELAXED);
+    break;
+  }
+  return stream;
+}
+
+int watch(int fd, const Name* name, std::uint32_t occurrence, FileStep step) {
+  if (fd < 0 || fd >= descriptors_max) return fd;
+  descriptors[fd] = {name ? name->hash : 0, occurrence, step};
+  return fd;
+}
+
+void forget(FILE* stream) {
+  if (Watched* found = find(stream)) __atomic_store_n(&found->stream, nullptr, __ATOMIC_RELAXED);
+}
+
+bool was_unread(const Name& name, std::uint32_t occurrence) {
+  FileState none;
+  const auto step = static_cast<FileStep>(static_cast<std::uint32_t>(FileStep::unread) | occurrence << look_shift);
+  return occurrence <= looks_max && process.recording.replay_file(step, name.hash, 0, none);
+}
+
+}  // namespace hf::recorder
+
+using namespace hf::recorder;
+
+HOLDFAST_REPLACES int fclose(FILE* stream) {
+  forget_uncut(stream->_fileno);
+  if (!process.records_in_main_thread(CALLER)) {
+    forget(stream);
+    return next(next_fclose, "fclose")(stream);
+  }
+  return aside([=] { return close_stream(stream); });
+}
+
+HOLDFAST_REPLACES int close(int fd) {
+  forget_uncut(fd);
+  if (fd < 0 || fd >= descriptors_max || descriptors[fd].name == 0) [[likely]] return next(next_close, "close")(fd);
+  if (process.records_in_main_thread(CALLER)) return aside([=] { return close_descriptor(fd); });
+  descriptors[fd].name = 0;
+  return next(next_close, "close")(fd);
+}
+
+HOLDFAST_REPLACES int fileno(FILE* stream) noexcept {
+  mark_loud(stream);
+  return next(next_fileno, "fileno")(stream);
+}
+
+HOLDFAST_REPLACES int fileno_unlocked(FILE* stream) noexcept {
+  mark_loud(stream);
+  return next(next_fileno_unlocked, "fileno_unlocked")(stream);
+}

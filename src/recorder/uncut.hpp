@@ -1,0 +1,22 @@
+// A file that the run before has emptied and written is not emptied again: the replay writes the same bytes to the same places, and what others read of it, or have written
+// to it, stays. Where the program asks for the file's end it is cut first. docs/recorder.md, Files.
+#pragma once
+#include <stdio.h>
+
+namespace hf::recorder {
+
+void note_uncut(int fd);
+void forget_uncut(int fd);  // it is closed, or another file. Any thread
+int open_apart(const char* path);                            // to be written to; a descriptor that the program is not given
+void take_over(FILE* stream, int fd, const char* mode);      // the stream is about the file that was opened apart
+
+// As open(path, mode), a "w" without "+", of a file that is there, with all that is in it. The stream's memory and descriptor are the same. Null: it cannot be.
+template <class Open>
+FILE* open_uncut(const char* path, const char* mode, Open open) {
+  const int fd = open_apart(path);
+  FILE* file = fd < 0 ? nullptr : open("/dev/null", mode);
+  if (file) take_over(file, fd, mode);
+  return file;
+}
+
+}  // namespace hf::recorder
