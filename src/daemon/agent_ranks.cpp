@@ -268,7 +268,7 @@ void Agent::judge(LocalRank& rank, int status) {
   }
   if (code != 0) return rank_failed(rank, {code, fmt::format("rank {} exited with code {}", rank.rank, code)});
   if (joined && !rank.finalized) {
-    return rank_failed(rank, {1, fmt::format("rank {} exited without calling MPI_Finalize", rank.rank)});
+    return rank_failed(rank, {1, fmt::format("rank {} exited without calling MPI_Finalize or the last MPI_Session_finalize", rank.rank)});
   }
   board_.set_state(rank.rank, rank.incarnation, wire::RankState::finished);
   ring_all();

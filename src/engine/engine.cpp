@@ -130,6 +130,7 @@ void Engine::mark_initialized() {
 std::vector<Reached> Engine::reached() { return impl_->reached(); }
 void Engine::cover(std::span<const Reached> checkpoint) { impl_->cover(checkpoint); }
 void Engine::finalize() { impl_->finalize(); }
+Result<> Engine::join_again() { return impl_->join_again(); }
 void Engine::abort(int exit_code, std::string_view reason) { impl_->abort(exit_code, reason); }
 void Engine::note(std::string_view text) { impl_->note(text); }
 

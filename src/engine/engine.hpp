@@ -1,5 +1,5 @@
 // The engine of one rank: joins matching, message logging and replay to the rails, the clock and the agent.
-// One object per process, made in MPI_Init. Not thread-safe: one thread at a time calls MPI (SERIALIZED).
+// One object per process, made by MPI_Init or the first MPI_Session_init. Not thread-safe: one thread at a time calls MPI (SERIALIZED).
 //
 // Ranks are job-wide numbers everywhere in this interface; communicator ranks are the business of mpi/.
 #pragma once
@@ -190,8 +190,10 @@ class Engine {
 
   // ---- life cycle and the outside
   void mark_initialized();
-  // Flushes what peers may still need from this process; called by MPI_Finalize after its barrier.
+  // Flushes what peers may still need from this process: it calls MPI no more, or not before join_again, which goes on where it was. An error: threads
+  // were ordered, and are no longer.
   void finalize();
+  Result<> join_again();
   [[noreturn]] void abort(int exit_code, std::string_view reason);
   void note(std::string_view text);  // one line for the user, printed once by the launcher
 

@@ -77,6 +77,7 @@ class EngineImpl {
   // join.cpp
   Result<> join();
   void finalize();
+  Result<> join_again();
   std::vector<Reached> reached();  // covered.cpp
   void cover(std::span<const Reached> checkpoint);
   void look_at_call();
@@ -552,7 +553,8 @@ class EngineImpl {
   std::vector<Bytes> lasting_;      // scratch of offer_rail
   std::vector<MutableBytes> places_;  // scratch of send_ahead
   std::vector<std::byte> packed_;   // scratch of offer_rail
-  bool finalizing_ = false;
+  bool finalizing_ = false;  // or has left
+  bool order_over_ = false;  // threads were ordered and are no longer
   std::uint64_t frames_arrived_ = 0;  // by TCP
   std::uint64_t quiet_activity_ = 0;  // activity() when it last changed, as seen before sleeping
   std::int64_t quiet_since_ = 0;      // and when that was seen, ns

@@ -224,17 +224,18 @@ void EngineImpl::pass_point(const char* name) {
 // Without a sender log nothing outlives this process: what peers still need must have left it.
 void EngineImpl::finalize() {
   if (!agent) return;
-  if (!caught_up_) report_caught_up();
-  if (recorder_waits_) tell_recorder(true);
+  if (!caught_up_ && calls.number >= past_calls_) report_caught_up();  // else the run before had joined again
+  if (recorder_waits_ && caught_up_) tell_recorder(true);
   finalizing_ = true;
   if (optimist_) write_all();
+  order_over_ |= threads_ordered;
   if (threads_ordered) recorder->order_no_longer();  // nothing is sent that could tell of it, and this waits for all that was recorded
   auto flushed = [this] {
     for (Peer* p : remote_peers_) rail_->confirm(p->rank);
     if (!held_.empty() || (optimist_ && !depends_on_nothing())) return false;
     for (auto& p : peers) {
-      // Of whom nothing is known yet, the addresses are on their way.
-      const bool unknown = !job.keeps_payloads && p->looked_up && p->state == wire::RankState::absent;
+      // Of whom nothing is known yet, the address is on its way, or a rank of this node has yet to join: with sessions nobody waits for all.
+      const bool unknown = !job.keeps_payloads && (p->local || p->looked_up) && p->state == wire::RankState::absent;
       if ((!p->running() && !unknown) || is_self(p->rank)) continue;
       if (!p->out.queue.empty() || !p->out.transfers.empty()) return false;
       if (!p->local && rail_->unconfirmed_bytes(p->rank) > 0) return false;
@@ -244,6 +245,19 @@ void EngineImpl::finalize() {
   if (!flushed()) wait_on(segment::several_ranks, flushed);
   control.header().phase = segment::Phase::finalized;
   agent->tell(wire::BootstrapKind::finalized);
+}
+
+// Whatever came meanwhile stands where it always does: in rings, sockets and logs.
+Result<> EngineImpl::join_again() {
+  if (!agent) return {};
+  if (order_over_) {
+    return fail(Lost::operation, "this process has left MPI, and the order of its threads is recorded no longer; with threads that call MPI in turn, "
+                                 "keep one session open until the end");
+  }
+  finalizing_ = false;
+  control.header().phase = segment::Phase::initialized;
+  agent->tell(wire::BootstrapKind::initialized);
+  return {};
 }
 
 void EngineImpl::note(std::string_view text) {

@@ -33,8 +33,8 @@ enum class BootstrapKind : std::uint32_t {
                     //   segment of this incarnation, or by exhausted
   exhausted,        // agent -> rank: Exhausted: neither memory nor disk is left for logs
   listening,        // rank tells agent: Listening; the agent publishes the port on every node's board
-  initialized,      // rank tells agent: empty: MPI_Init has returned
-  finalized,        // rank tells agent: empty: MPI_Finalize is about to return: exit code 0 from now on is a clean end
+  initialized,      // rank tells agent: empty: MPI_Init, or a session's, has returned; again after `finalized`
+  finalized,        // rank tells agent: empty: MPI_Finalize, or the last session's, is about to return: exit code 0 is a clean end
   abort_job,        // rank tells agent: AbortJob, then text: MPI_Abort or a fatal error handler; the agent ends the job
   diverged,         // rank tells agent: Diverged, then text: the replay differs from the log
   caught_up,        // rank tells agent: CaughtUp: the last determinant was consumed
