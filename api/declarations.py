@@ -30,6 +30,7 @@ struct Info;
 struct Message;
 struct Op;
 struct Request;
+struct Session;
 struct Status;
 
 """

@@ -106,7 +106,7 @@ def handle(body, function, p):
         body.arguments.append(f"{name}_")
         body.success.append(f"call.give({name}, {name}_);")
         return
-    at = "comm_at" if p.kind == "comm" else f"template {'optional' if p.null else 'object'}_at<mpi::{cls}>"
+    at = f"{p.kind}_at" if p.kind in ("comm", "session") else f"template {'optional' if p.null else 'object'}_at<mpi::{cls}>"
     body.before.append(f'mpi::{cls}* {name}_ = call.{at}({name}, "{name}");')
     if p.direction == "*":
         body.arguments.append(f"*{name}_")
@@ -118,7 +118,7 @@ def handle(body, function, p):
 
 
 def lookup(p):
-    if p.kind == "file" or p.kind == "comm" and not p.null:
+    if p.kind == "file" or p.kind in ("comm", "session") and not p.null:
         return f'call.{p.kind}({p.name}, "{p.name}")'
     return f'call.template {"optional" if p.null else "object"}<mpi::{HANDLES[p.kind]}>({p.name}, "{p.name}")'
 
@@ -233,8 +233,8 @@ def roles(owner, used):
 
 def convert(function):
     body = Body()
-    # The communicator or file first: its error handler is the one for what is wrong with the other arguments.
-    ordered = sorted(function.parameters, key=lambda p: (p.kind not in ("comm", "file") or p.direction == ">"))
+    # The communicator, session or file first: its error handler is the one for what is wrong with the other arguments.
+    ordered = sorted(function.parameters, key=lambda p: (p.kind not in ("comm", "session", "file") or p.direction == ">"))
     parts = {}
     roles_at = None
     if handler := handler_of_maker(function):
@@ -328,10 +328,7 @@ def pass_on(function, large):
         if function.chapter == "files":
             return f'return hf::abi::unsupported_in_files<Standard>("{name}");', set()
         comm = next((p.name for p in function.parameters if p.kind == "comm" and not p.direction), None)
-        handler = handler_of_maker(function)
-        if handler:
-            return f'return hf::abi::unsupported_maker<Standard>("{name}", {handler});', {handler}
-        extra = f", {comm}" if comm else ", hf::abi::anytime" if function.anytime else ""
+        extra = f", {comm}" if comm else ""
         return f'return hf::abi::unsupported<Standard>("{name}"{extra});', {comm}
     if function.name.endswith("_toint"):
         return f"return front::to_int<Standard>({function.parameters[0].name});", {function.parameters[0].name}

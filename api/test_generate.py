@@ -160,9 +160,14 @@ class Entries(unittest.TestCase):
 
     def test_what_makes_an_object_with_an_error_handler_tells_that_handler(self):
         init = one("Session_init anytime, none\n  info:info? errhandler:errhandler session:session>", "sessions")
-        self.assertIn('unsupported_maker<Standard>("MPI_Session_init", errhandler);', entries.make_symbols([init], "sessions"))
-        setter = one("Win_set_errhandler none\n  win:win errhandler:errhandler", "windows")
-        self.assertIn('unsupported<Standard>("MPI_Win_set_errhandler");', entries.make_symbols([setter], "windows"))
+        self.assertLess(entries.entry(init).index("call.tell(errhandler);"), entries.entry(init).index("(info,"))
+        setter = one("Comm_set_errhandler\n  comm:comm errhandler:errhandler", "errors")
+        self.assertNotIn("call.tell", entries.entry(setter))
+
+    def test_errors_go_to_the_session_whichever_argument_is_wrong(self):
+        text = entries.entry(one("Session_x anytime\n  info:info? session:session", "sessions"))
+        self.assertLess(text.index('call.session(session, "session")'), text.index("(info,"))
+        self.assertIn('session_at(session, "session")', entries.entry(one("Session_finalize anytime\n  session:session&", "sessions")))
 
 
 class Whole(unittest.TestCase):

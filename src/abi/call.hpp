@@ -23,7 +23,7 @@ constexpr const char* form(const char* small, const char* large) {
   return std::same_as<Number, int> ? small : large;
 }
 
-struct Anytime {};  // of a function that may be called before MPI_Init and after MPI_Finalize
+struct Anytime {};  // of a function that may be called before MPI_Init, after MPI_Finalize and without a session
 inline constexpr Anytime anytime{};
 struct Anywhere {  // of one that any thread may call: from another than the main one it does not count as a call
   bool anytime;
@@ -34,16 +34,16 @@ template <class Abi>
 class Call {
  public:
   explicit Call(const char* function) : function_(function) {
-    if (p.phase != mpi::Process::Phase::initialized) [[unlikely]] called_outside(p, function);
+    if (p.phase != mpi::Process::Phase::joined) [[unlikely]] called_outside(p, function);
     marked_ = p.begin_call(function);
   }
   Call(const char* function, Anytime) : function_(function) {
-    if (p.phase == mpi::Process::Phase::initialized) marked_ = p.begin_call(function);
+    if (p.phase == mpi::Process::Phase::joined) marked_ = p.begin_call(function);
   }
   Call(const char* function, Anywhere where) : function_(function) {
-    const bool initialized = p.phase == mpi::Process::Phase::initialized;
-    if (!initialized && !where.anytime) called_outside(p, function);
-    if (initialized && p.on_main_thread()) marked_ = p.begin_call(function);
+    const bool joined = p.phase == mpi::Process::Phase::joined;
+    if (!joined && !where.anytime) called_outside(p, function);
+    if (joined && p.on_main_thread()) marked_ = p.begin_call(function);
   }
   ~Call() { p.end_call(marked_); }
   Call(const Call&) = delete;
@@ -61,6 +61,13 @@ class Call {
     mpi::Comm* comm = object<mpi::Comm>(handle, name);
     if (!blamed_.comm) blamed_.comm = comm;
     return comm;
+  }
+
+  template <class Handle>
+  mpi::Session* session(Handle handle, const char* name) {
+    mpi::Session* session = object<mpi::Session>(handle, name);
+    if (!blamed_.session) blamed_.session = session;
+    return session;
   }
 
   // As comm(), for a function that looks no further at it.
@@ -115,6 +122,11 @@ class Call {
   mpi::Comm* comm_at(const Handle* handle, const char* name) {
     address(handle, name);
     return handle ? comm(*handle, name) : nullptr;
+  }
+  template <class Handle>
+  mpi::Session* session_at(const Handle* handle, const char* name) {
+    address(handle, name);
+    return handle ? session(*handle, name) : nullptr;
   }
 
   template <class Handle>
@@ -213,6 +225,9 @@ class Call {
   template <class Object>
   [[gnu::cold, gnu::noinline]] void bad_handle(HandleNumber number, const char* name) {
     constexpr KindFacts kind = facts<Object>;
+    if (kind.kind == Kind::comm && number > kind.null && number <= kind.last) {
+      return fail(kind.error, fmt::format("{} is predefined, and there from MPI_Init to MPI_Finalize alone", name));
+    }
     fail(kind.error, number == kind.null ? fmt::format("{} is {}", name, kind.null_name)
                                          : fmt::format("{} is not a {}, or one that was freed{}", name, kind.noun, second_mpi_text()));
   }
@@ -229,24 +244,11 @@ template <class Abi>
 int unsupported(const char* function) {
   return Call<Abi>(function).unsupported();
 }
-template <class Abi>
-int unsupported(const char* function, Anytime) {
-  return Call<Abi>(function, anytime).unsupported();
-}
 template <class Abi, class Handle>
 int unsupported(const char* function, Handle comm) {
   Call<Abi> call(function);
   call.blame(comm);
   return call.unsupported();
-}
-// One that makes an object and has its error handler as an argument: the error goes to that handler (MPI 5.0, 11.3.1). Who names it in
-// the call is told by it alone.
-template <class Abi, class Handle>
-int unsupported_maker(const char* function, Handle errhandler) {
-  Call<Abi> call(function, anytime);
-  call.tell(errhandler);
-  call.fail(mpi::err_unsupported_operation, unsupported_text(function));
-  return call.refuse();
 }
 template <class Abi>
 int unsupported_in_files(const char* function) {

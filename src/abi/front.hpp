@@ -2,7 +2,9 @@
 #pragma once
 #include "abi/call.hpp"
 #include "mpi/completion.hpp"
+#include "mpi/joining.hpp"
 #include "mpi/request.hpp"
+#include "mpi/session.hpp"
 
 namespace hf::abi::front {
 
@@ -32,6 +34,36 @@ int comm_call_errhandler(typename Abi::Comm comm, int errorcode) {
   mpi::Comm* comm_ = call.comm(comm, "comm");
   if (call.bad()) [[unlikely]] return call.refuse();
   return call_errhandler(call.p, call.function(), {.comm = comm_}, errorcode);
+}
+
+template <class Abi>
+int session_call_errhandler(typename Abi::Session session, int errorcode) {
+  Call<Abi> call("MPI_Session_call_errhandler", anytime);
+  mpi::Session* session_ = call.session(session, "session");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call_errhandler(call.p, call.function(), {.session = session_}, errorcode);
+}
+
+// Where there is no such set, the group is MPI_GROUP_NULL (MPI 5.0, 11.3.2).
+template <class Abi>
+int group_from_session_pset(typename Abi::Session session, const char* pset_name, typename Abi::Group* newgroup) {
+  Call<Abi> call("MPI_Group_from_session_pset", anytime);
+  mpi::Session* session_ = call.session(session, "session");
+  call.address(pset_name, "pset_name");
+  call.address(newgroup, "newgroup");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  mpi::Group* newgroup_ = nullptr;
+  const int code = mpi::group_from_session_pset(call.p, *session_, pset_name, newgroup_);
+  call.give(newgroup, newgroup_);
+  return call.result(code);
+}
+
+template <class Abi>
+int finalize() {
+  Call<Abi> call("MPI_Finalize");
+  const int code = mpi::finalize(call.p);
+  if (code == mpi::success) call.handles().forget_communicators();
+  return call.result(code);
 }
 
 template <class Abi>

@@ -7,6 +7,7 @@
 #include "abi/own_stack.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/frontend.hpp"
+#include "mpi/session.hpp"
 #include "mpi/status.hpp"
 
 namespace hf::abi {
@@ -63,16 +64,13 @@ class FrontendOf final : public mpi::Frontend {
   }
 
   void call_comm_errhandler(const mpi::Callback& callback, mpi::Comm* comm, int* code) const override {
-    using Function = typename Abi::Comm_errhandler_function;
-    if (!comm) return call_with_null<Function, typename Abi::Comm, mpi::Comm>(callback, code);
-    auto lent = handles().template lend<typename Abi::Comm>(*comm);
-    on_program<Function>(callback, &lent.handle, code);
+    call_with_handle<typename Abi::Comm_errhandler_function, typename Abi::Comm>(callback, comm, code);
   }
   void call_file_errhandler(const mpi::Callback& callback, int* code) const override {
     call_with_null<typename Abi::File_errhandler_function, typename Abi::File, mpi::File>(callback, code);
   }
-  void call_session_errhandler(const mpi::Callback& callback, int* code) const override {
-    call_with_null<typename Abi::Session_errhandler_function, typename Abi::Session, mpi::Session>(callback, code);
+  void call_session_errhandler(const mpi::Callback& callback, mpi::Session* session, int* code) const override {
+    call_with_handle<typename Abi::Session_errhandler_function, typename Abi::Session>(callback, session, code);
   }
 
   int call_grequest_query(const mpi::Callback& callback, void* extra, mpi::Status& status) const override {
@@ -104,6 +102,13 @@ class FrontendOf final : public mpi::Frontend {
   static void call_with_null(const mpi::Callback& callback, int* code) {
     auto handle = Abi::template handle<Handle>(facts<Object>.null);
     on_program<Function>(callback, &handle, code);
+  }
+  // Of the object, or the null handle.
+  template <class Function, class Handle, class Object>
+  static void call_with_handle(const mpi::Callback& callback, Object* object, int* code) {
+    if (!object) return call_with_null<Function, Handle, Object>(callback, code);
+    auto lent = handles().template lend<Handle>(*object);
+    on_program<Function>(callback, &lent.handle, code);
   }
   static Handles<Abi>& handles() { return Handles<Abi>::instance(); }
 };

@@ -50,6 +50,9 @@ class Handles {
     if (number >= dynamic_numbers) table_.drop(number);
   }
 
+  // MPI_Finalize: MPI_COMM_WORLD and MPI_COMM_SELF are handles no more.
+  void forget_communicators() { predefined_[0x101] = predefined_[0x102] = nullptr; }
+
   // A handle for the time of a callback.
   template <class Handle, class Object>
   class Lent {
@@ -97,8 +100,9 @@ class Handles {
     bind_communicators();
   }
 
-  // They exist from MPI_Init on.
+  // They exist from MPI_Init to MPI_Finalize.
   void bind_communicators() {
+    if (process().world_phase != mpi::Process::World::initialized) return;
     bind(0x101, process().world);
     bind(0x102, process().self);
   }

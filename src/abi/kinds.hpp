@@ -14,7 +14,7 @@ struct Info;
 struct Message;
 struct Op;
 struct Request;
-struct Session;  // as File
+struct Session;
 }  // namespace hf::mpi
 
 namespace hf::abi {

@@ -12,6 +12,7 @@
 
 #include "mpi/api.hpp"
 #include "mpi/frontend.hpp"
+#include "mpi/session.hpp"
 #include "os/loaded_mpi.hpp"
 #include "os/standard_streams.hpp"
 
@@ -35,7 +36,7 @@ std::string describe(mpi::Process& p, int code) {
   std::string line = fmt::format("{} failed: {}", function, describe(p, code));
   if (!explanation.empty()) line += ": " + explanation;
   os::flush_streams();
-  if (p.engine && p.phase == mpi::Process::Phase::initialized) {
+  if (p.engine && p.phase == mpi::Process::Phase::joined) {
     line = fmt::format("rank {}: {}", p.engine->job().self.value, line);
     p.engine->abort(mpi::exit_code(code), line);
   }
@@ -44,15 +45,15 @@ std::string describe(mpi::Process& p, int code) {
 }
 
 // The program's function, with the null handle when there is no object.
-void call_function(const mpi::Errhandler& handler, mpi::Comm* comm, int code) {
+void call_function(const mpi::Errhandler& handler, const Blamed& to, int code) {
   const mpi::Callback& function = handler.function;
   switch (handler.owner) {
     case mpi::Errhandler::Owner::comm:
-      return function.frontend->call_comm_errhandler(function, comm, &code);
+      return function.frontend->call_comm_errhandler(function, to.comm, &code);
     case mpi::Errhandler::Owner::file:
       return function.frontend->call_file_errhandler(function, &code);
     case mpi::Errhandler::Owner::session:
-      return function.frontend->call_session_errhandler(function, &code);
+      return function.frontend->call_session_errhandler(function, to.session, &code);
     case mpi::Errhandler::Owner::win:
       return;  // there are no windows, and none is ever blamed
   }
@@ -61,6 +62,10 @@ void call_function(const mpi::Errhandler& handler, mpi::Comm* comm, int code) {
 // The handler is found that gets the error.
 Blamed resolve(mpi::Process& p, Blamed to) {
   if (to.handler) return to;
+  if (!to.comm && to.session) {
+    to.handler = to.session->errhandler;
+    return to;
+  }
   if (!to.comm) to.comm = p.self;
   to.handler = to.comm && to.comm->errhandler ? to.comm->errhandler : &p.errors_are_fatal;
   return to;
@@ -74,7 +79,7 @@ int handle(mpi::Process& p, const char* function, int code, Blamed to) {
       return code;
     case mpi::Errhandler::Kind::user:
       mpi::retain(to.handler);  // it may be replaced or freed while it runs
-      call_function(*to.handler, to.comm, code);
+      call_function(*to.handler, to, code);
       mpi::release(to.handler);
       return code;
     case mpi::Errhandler::Kind::errors_are_fatal:
@@ -88,7 +93,7 @@ int handle(mpi::Process& p, const char* function, int code, Blamed to) {
 
 int raise(mpi::Process& p, const char* function, int code, Blamed blamed) {
   mpi::Comm* named = p.take_blamed();
-  if (!blamed.comm) blamed.comm = named;
+  if (!blamed.comm && !blamed.session) blamed.comm = named;
   code = handle(p, function, code, blamed);
   mpi::release(named);
   return code;
@@ -101,7 +106,8 @@ int call_errhandler(mpi::Process& p, const char* function, Blamed blamed, int co
 }
 
 void called_outside(mpi::Process& p, const char* function) {
-  const char* when = p.phase == mpi::Process::Phase::before_init ? "before MPI_Init" : "after MPI_Finalize";
+  const bool early = p.phase == mpi::Process::Phase::before_join;
+  const char* when = early ? "before MPI_Init or MPI_Session_init" : "after MPI_Finalize or the last MPI_Session_finalize";
   os::flush_streams();
   std::fprintf(stderr, "holdfast: %s was called %s\n", function, when);
   std::_Exit(1);
@@ -130,7 +136,7 @@ void note_unsupported(mpi::Process& p, const char* function, const char* consequ
   static std::set<std::string_view> noted;
   if (!noted.insert(function).second) return;
   const std::string text = unsupported_text(function) + ": it has returned an error" + consequence;
-  if (p.engine && p.phase == mpi::Process::Phase::initialized) {
+  if (p.engine && p.phase == mpi::Process::Phase::joined) {
     p.engine->note(text);
   } else {
     std::fprintf(stderr, "holdfast: %s\n", text.c_str());

@@ -7,20 +7,21 @@
 
 namespace hf::abi {
 
-// Whose error handler gets an error. Both null: the communicator's that Process::blame named, else MPI_COMM_SELF's.
+// Whose error handler gets an error. All null: the communicator's that Process::blame named, else MPI_COMM_SELF's.
 struct Blamed {
   mpi::Comm* comm = nullptr;
+  mpi::Session* session = nullptr;
   mpi::Errhandler* handler = nullptr;  // not null: this one, although there is no object of which it is the handler
 };
 
 // Calls the error handler; returns the code that the MPI function returns, if the handler returns at all. Before MPI_Init
-// every error is fatal that has no `handler`.
+// every error is fatal that has no session and no `handler`.
 [[gnu::cold]] int raise(mpi::Process& p, const char* function, int code, Blamed blamed);
 
 // MPI_Comm_call_errhandler and its like: the handler is called as for an error in `function`; returns MPI_SUCCESS.
 int call_errhandler(mpi::Process& p, const char* function, Blamed blamed, int code);
 
-// The function was called before MPI_Init or after MPI_Finalize and may not be: one line, and the process ends.
+// The function was called while the process has not joined its job, and may not be: one line, and the process ends.
 [[noreturn, gnu::cold]] void called_outside(mpi::Process& p, const char* function);
 
 // Whether the handler that gets the error is MPI_ERRORS_RETURN.

@@ -25,6 +25,7 @@ struct Info;
 struct Message;
 struct Op;
 struct Request;
+struct Session;
 struct Status;
 
 // environment
@@ -36,7 +37,6 @@ int abi_set_fortran_booleans(Process& p, int logical_size, void* logical_true, v
 int abi_set_fortran_info(Process& p, Info* info);
 int abort(Process& p, Comm& comm, int errorcode);
 int alloc_mem(Process& p, Count size, Info* info, void* baseptr);
-int finalize(Process& p);
 int finalized(Process& p, int& flag);
 int free_mem(Process& p, void* base);
 int get_hw_resource_info(Process& p, Info*& hw_info);
@@ -458,6 +458,18 @@ int comm_disconnect(Process& p, Comm*& comm);
 int comm_get_parent(Process& p, Comm*& parent);
 
 // sessions
+int session_attach_buffer(Process& p, Session& session, void* buffer, Count size);
 int session_create_errhandler(Process& p, Callback session_errhandler_fn, Errhandler*& errhandler);
+int session_detach_buffer(Process& p, Session& session, void* buffer_addr, Count& size);
+int session_finalize(Process& p, Session*& session);
+int session_flush_buffer(Process& p, Session& session);
+int session_get_errhandler(Process& p, Session& session, Errhandler*& errhandler);
+int session_get_info(Process& p, Session& session, Info*& info_used);
+int session_get_nth_pset(Process& p, Session& session, Info* info, int n, int& pset_len, char* pset_name);
+int session_get_num_psets(Process& p, Session& session, Info* info, int& npset_names);
+int session_get_pset_info(Process& p, Session& session, const char* pset_name, Info*& info);
+int session_iflush_buffer(Process& p, Session& session, Request*& request);
+int session_init(Process& p, Info* info, Errhandler& errhandler, Session*& session);
+int session_set_errhandler(Process& p, Session& session, Errhandler& errhandler);
 
 }  // namespace hf::mpi

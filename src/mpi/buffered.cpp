@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/check.hpp"
+#include "mpi/session.hpp"
 
 namespace hf::mpi {
 namespace {
@@ -89,7 +90,8 @@ BufferSpace* BufferSpaces::find(const Comm& comm) const {
   for (const auto& [owner, space] : of_comm) {
     if (owner == &comm) return space.get();
   }
-  return process.get();
+  const Session* session = comm.group->session;
+  return session && session->buffer ? session->buffer.get() : process.get();
 }
 
 }  // namespace hf::mpi

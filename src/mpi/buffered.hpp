@@ -65,11 +65,11 @@ class BufferSpace {
   std::uint64_t serial_ = 0;
 };
 
-// The buffer of the process and those of communicators.
+// The buffer of the process and those of communicators; those of sessions: session.hpp.
 struct BufferSpaces {
   std::shared_ptr<BufferSpace> process;
   std::vector<std::pair<Comm*, std::shared_ptr<BufferSpace>>> of_comm;  // one reference to each communicator
-  // Where a buffered send on this communicator goes: its own buffer, else the process's, else null.
+  // Where a buffered send on this communicator goes: its own buffer, else its session's, else the process's, else null.
   BufferSpace* find(const Comm& comm) const;
 };
 

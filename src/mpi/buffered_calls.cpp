@@ -8,6 +8,7 @@
 #include "mpi/p2p_check.hpp"
 #include "mpi/p2p_request.hpp"
 #include "mpi/process.hpp"
+#include "mpi/session.hpp"
 
 namespace hf::mpi {
 namespace {
@@ -50,6 +51,19 @@ void hand_back(const std::shared_ptr<BufferSpace>& space, void* buffer_addr, Cou
   size = space && space->buffer() != buffer_automatic ? space->size() : 0;
 }
 
+int attach(Process& p, std::shared_ptr<BufferSpace>& space, void* buffer, Count size) {
+  if (int code = check_attach(p, buffer, size, space != nullptr)) return code;
+  space = std::make_shared<BufferSpace>(buffer, size, keeps(p));
+  return success;
+}
+
+int detach(Process& p, std::shared_ptr<BufferSpace>& space, void* buffer_addr, Count& size) {
+  if (space) drain(p, *space);
+  hand_back(space, buffer_addr, size);
+  space.reset();
+  return success;
+}
+
 int iflush(std::shared_ptr<BufferSpace> space, Request*& request) {
   auto made = std::make_unique<FlushRequest>();
   made->kind = Request::Kind::null_operation;
@@ -61,23 +75,29 @@ int iflush(std::shared_ptr<BufferSpace> space, Request*& request) {
 
 }  // namespace
 
-int buffer_attach(Process& p, void* buffer, Count size) {
-  if (int code = check_attach(p, buffer, size, p.buffers.process != nullptr)) return code;
-  p.buffers.process = std::make_shared<BufferSpace>(buffer, size, keeps(p));
-  return success;
-}
+int buffer_attach(Process& p, void* buffer, Count size) { return attach(p, p.buffers.process, buffer, size); }
 
-int buffer_detach(Process& p, void* buffer_addr, Count& size) {
-  if (p.buffers.process) drain(p, *p.buffers.process);
-  hand_back(p.buffers.process, buffer_addr, size);
-  p.buffers.process.reset();
-  return success;
-}
+int buffer_detach(Process& p, void* buffer_addr, Count& size) { return detach(p, p.buffers.process, buffer_addr, size); }
 
 int buffer_flush(Process& p) {
   if (p.buffers.process) drain(p, *p.buffers.process);
   return success;
 }
+
+int session_attach_buffer(Process& p, Session& session, void* buffer, Count size) {
+  return attach(p, session.buffer, buffer, size);
+}
+
+int session_detach_buffer(Process& p, Session& session, void* buffer_addr, Count& size) {
+  return detach(p, session.buffer, buffer_addr, size);
+}
+
+int session_flush_buffer(Process& p, Session& session) {
+  if (session.buffer) drain(p, *session.buffer);
+  return success;
+}
+
+int session_iflush_buffer(Process&, Session& session, Request*& request) { return iflush(session.buffer, request); }
 
 int buffer_iflush(Process& p, Request*& request) { return iflush(p.buffers.process, request); }
 
@@ -112,9 +132,16 @@ std::shared_ptr<BufferSpace> detach_buffer(Process& p, Comm& comm) {
   return space;
 }
 
-void flush_all_buffers(Process& p) {
+void flush_buffers(Process& p, const Session* of) {
+  if (const auto& space = of ? of->buffer : p.buffers.process) drain(p, *space);
+  for (auto& [comm, space] : p.buffers.of_comm) {
+    if (comm->group->session == of) drain(p, *space);
+  }
+}
+
+void give_up_process_buffer(Process& p) {
   if (p.buffers.process) drain(p, *p.buffers.process);
-  for (auto& entry : p.buffers.of_comm) drain(p, *entry.second);
+  p.buffers.process.reset();
 }
 
 int start_buffered(Process& p, const TypedBuffer& from, Rank destination, MessageTag tag, Comm& comm) {

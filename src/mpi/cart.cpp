@@ -102,7 +102,7 @@ int cart_sub(Process& p, Comm& comm, const int* remain_dims, Comm*& newcomm) {
     periods.push_back(grid->periods[d]);
   }
   const int size = std::accumulate(dims.begin(), dims.end(), 1, std::multiplies<>());
-  auto* group = new Group;
+  Group* group = new_group(*comm.group);
   Coordinates coords = coordinates_of(*grid, comm.rank());
   for (int i = 0; i < size; ++i) {
     int rest = i;

@@ -24,9 +24,6 @@ constexpr std::array<std::string_view, 5> hints = {
     "mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length", "mpi_assert_allow_overtaking",
     "mpi_assert_strict_persistent_collective_ordering"};
 
-// Memory may come from the system and from MPI_Alloc_mem; the program cannot change that (11.4.3).
-constexpr std::string_view memory_kinds_key = "mpi_memory_alloc_kinds", memory_kinds = "mpi,system";
-
 int refuse_predefined(Process& p, const Comm& comm, const char* what) {
   return p.explain(err_comm, fmt::format("{} is predefined and cannot be {}", comm.name, what));
 }

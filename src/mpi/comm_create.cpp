@@ -93,7 +93,7 @@ int create_inter(Process& p, Comm& comm, const Group& group, Comm*& newcomm) {
   NewSide mine(*comm.group), theirs(*comm.remote);
   if (int code = exchange_sides(p, comm, group, mine, theirs)) return code;
   if (group.self == undefined || theirs.ranks[0] < 0) return success;
-  auto* remote = new Group;
+  Group* remote = new_group(*comm.group);
   for (std::int32_t rank : theirs.ranks) {
     if (rank >= 0) remote->members.push_back(comm.remote->world(rank));
   }

@@ -26,7 +26,7 @@ Comm* unnamed_comm(const Comm& parent, Group* group, Group* remote) {
 }
 
 Group* copy_group(const Group& from) {
-  auto* group = new Group;
+  Group* group = new_group(from);
   group->members = from.members;
   group->self = from.self;
   return group;

@@ -39,7 +39,7 @@ NewGroup pick(const Group& old, std::span<const Choice> choices, int color) {
   }
   if (members.empty()) return {};
   std::ranges::stable_sort(members, {}, [&](int i) { return choices[static_cast<std::size_t>(i)].key; });
-  auto* group = new Group;
+  Group* group = new_group(old);
   for (int i : members) {
     if (i == old.self) group->self = group->size();
     group->members.push_back(old.world(i));

@@ -10,14 +10,13 @@
 #include "mpi/api.hpp"
 #include "mpi/buffered_calls.hpp"
 #include "mpi/context_name.hpp"
-#include "mpi/p2p_request.hpp"
+#include "mpi/joining.hpp"
 #include "mpi/process.hpp"
 #include "os/standard_streams.hpp"
 
 namespace hf::mpi {
 namespace {
 
-constexpr int thread_single = 0, thread_funneled = 1024, thread_serialized = 2048, thread_multiple = 4096;
 constexpr std::size_t max_processor_name = 256;
 
 Comm* make_predefined(Process& p, const char* name, std::vector<Rank> members, int self, Context point) {
@@ -37,74 +36,57 @@ Comm* make_predefined(Process& p, const char* name, std::vector<Rank> members, i
   return comm;
 }
 
-int start_process(Process& p, int asked) {
-  const int level = std::min(asked, thread_serialized);
-  if (p.phase != Process::Phase::before_init) {
-    return p.explain(err_other, p.phase == Process::Phase::initialized ? "MPI_Init was called already"
-                                                                       : "MPI_Init after MPI_Finalize");
+// MPI_COMM_WORLD and MPI_COMM_SELF, once in the life of a process (11.2.1).
+int begin_world(Process& p, int asked) {
+  if (p.world_phase != Process::World::before_init) {
+    return p.explain(err_other, p.world_phase == Process::World::initialized ? "MPI_Init was called already"
+                                                                             : "MPI_Init after MPI_Finalize");
   }
-  auto joined = engine::Engine::join();
-  if (!joined) return p.explain(err_other, joined.error().text);
-  p.engine = std::move(*joined);
-  p.main_thread = p.only_thread = Process::this_thread();
-  p.thread_level = level;
+  if (int code = join_job(p, asked)) return code;
   const engine::JobMap& job = p.engine->job();
-  std::vector<Rank> everyone;
-  for (int rank = 0; rank < job.rank_count; ++rank) everyone.push_back(Rank(rank));
-  if (!std::ranges::all_of(job.collective_rules, core::collectives::valid)) {
-    return p.explain(err_other, "the launcher's table of collective algorithms is damaged");
-  }
-  p.choices.replace(job.collective_rules);
-  p.world = make_predefined(p, "MPI_COMM_WORLD", std::move(everyone), job.self.value, world_context(ContextKind::point));
+  p.world = make_predefined(p, "MPI_COMM_WORLD", all_ranks(job), job.self.value, world_context(ContextKind::point));
   p.self = make_predefined(p, "MPI_COMM_SELF", {job.self}, 0, self_context(job.self, ContextKind::point));
-  complete_info_env(p);
-  p.phase = Process::Phase::initialized;
-  p.engine->mark_initialized();
-  if (level == thread_serialized || job.orders_threads) p.order_threads(asked > level && !job.orders_threads);
-  else p.engine->leave_threads_unordered();
+  p.world_thread = Process::this_thread();
+  p.world_phase = Process::World::initialized;
   return success;
-}
-
-// Programs seldom look at what is provided. Rank 0 speaks for all.
-void note_thread_level(Process& p, int required) {
-  if (required <= p.thread_level || p.engine->job().self != Rank(0)) return;
-  p.engine->note("MPI_Init_thread: MPI_THREAD_MULTIPLE was asked for, MPI_THREAD_SERIALIZED is provided: only one thread at a "
-                 "time may call MPI");
 }
 
 }  // namespace
 
-int init(Process& p, int*, char***) { return start_process(p, thread_single); }
+int init(Process& p, int*, char***) { return begin_world(p, thread_single); }
 
 int init_thread(Process& p, int*, char***, int required, int& provided) {
   if (required != thread_single && required != thread_funneled && required != thread_serialized &&
       required != thread_multiple) {
     return p.explain(err_arg, fmt::format("{} is not one of the levels of thread support", required));
   }
-  if (int code = start_process(p, required)) return code;
+  if (int code = begin_world(p, required)) return code;
   provided = p.thread_level;
-  note_thread_level(p, required);
+  note_thread_level(p, "MPI_Init_thread", required);
   return success;
 }
 
+// What sessions have is theirs, and stays (11.2.2).
 int finalize(Process& p) {
+  if (p.world_phase != Process::World::initialized) {
+    return p.explain(err_other, p.world_phase == Process::World::finalized ? "MPI_Finalize was called already" : "MPI_Init has not been called");
+  }
   // The attributes of MPI_COMM_SELF go first, while MPI still works (MPI 5.0, 11.2.4).
   if (int code = delete_attributes(p, *p.self)) return code;
-  flush_all_buffers(p);
+  flush_buffers(p, nullptr);
   if (int code = barrier(p, *p.world)) return code;
-  p.sweep_buried();
-  p.engine->finalize();
-  p.phase = Process::Phase::finalized;
+  p.world_phase = Process::World::finalized;
+  if (!is_in_use(p)) leave_job(p);
   return success;
 }
 
 int initialized(Process& p, int& flag) {
-  flag = p.phase != Process::Phase::before_init;
+  flag = p.world_phase != Process::World::before_init;
   return success;
 }
 
 int finalized(Process& p, int& flag) {
-  flag = p.phase == Process::Phase::finalized;
+  flag = p.world_phase == Process::World::finalized;
   return success;
 }
 
@@ -121,7 +103,7 @@ int query_thread(Process& p, int& provided) {
 }
 
 int is_thread_main(Process& p, int& flag) {
-  flag = p.on_main_thread();
+  flag = Process::this_thread() == p.world_thread;
   return success;
 }
 

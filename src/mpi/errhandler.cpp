@@ -6,6 +6,7 @@
 
 #include "mpi/api.hpp"
 #include "mpi/process.hpp"
+#include "mpi/session.hpp"
 
 namespace hf::mpi {
 namespace {
@@ -59,6 +60,15 @@ int file_set_errhandler(Process& p, File*, Errhandler& errhandler) {
 
 int file_get_errhandler(Process& p, File*, Errhandler*& errhandler) {
   errhandler = retain(p.file_errhandler);
+  return success;
+}
+
+int session_set_errhandler(Process& p, Session& session, Errhandler& errhandler) {
+  return set(p, Errhandler::Owner::session, "MPI_Session_create_errhandler", session.errhandler, errhandler);
+}
+
+int session_get_errhandler(Process&, Session& session, Errhandler*& errhandler) {
+  errhandler = retain(session.errhandler);
   return success;
 }
 

@@ -10,6 +10,7 @@
 #include "mpi/context_name.hpp"
 #include "mpi/intercomm.hpp"
 #include "mpi/process.hpp"
+#include "mpi/session.hpp"
 
 namespace hf::mpi {
 namespace {
@@ -29,7 +30,8 @@ Context groups_context(Process& p) {
 }
 
 int check_making(Process& p, const Group& group, const Errhandler& errhandler) {
-  if (p.phase != Process::Phase::initialized) return p.explain(err_other, "MPI_Init has not been called, or MPI_Finalize has");
+  if (p.phase != Process::Phase::joined) return p.explain(err_other, "there is no session, and not MPI_COMM_WORLD");
+  if (group.session && !group.session->open) return p.explain(err_session, "the session that the group is of has been finalized");
   if (group.self == undefined) return p.explain(err_group, "the calling process is not in the group");
   if (errhandler.kind == Errhandler::Kind::user && errhandler.owner != Errhandler::Owner::comm) {
     return p.explain(err_arg, "the error handler was not made by MPI_Comm_create_errhandler");

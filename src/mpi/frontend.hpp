@@ -9,6 +9,7 @@ namespace hf::mpi {
 struct Comm;
 struct Datatype;
 struct Request;
+struct Session;
 struct Status;
 class Frontend;
 
@@ -32,7 +33,7 @@ class Frontend {
   virtual int call_type_delete_attribute(const Callback&, Datatype&, int keyval, void* value, void* extra) const = 0;
   virtual void call_comm_errhandler(const Callback&, Comm*, int* code) const = 0;   // null: MPI_COMM_NULL
   virtual void call_file_errhandler(const Callback&, int* code) const = 0;          // with MPI_FILE_NULL
-  virtual void call_session_errhandler(const Callback&, int* code) const = 0;       // with MPI_SESSION_NULL
+  virtual void call_session_errhandler(const Callback&, Session*, int* code) const = 0;  // null: MPI_SESSION_NULL
   virtual int call_grequest_query(const Callback&, void* extra, Status&) const = 0;
   virtual int call_grequest_free(const Callback&, void* extra) const = 0;
   virtual int call_grequest_cancel(const Callback&, void* extra, int complete) const = 0;

@@ -9,6 +9,7 @@
 #include "mpi/api.hpp"
 #include "mpi/predefined.hpp"
 #include "mpi/process.hpp"
+#include "mpi/session.hpp"
 
 namespace hf::mpi {
 namespace {
@@ -22,11 +23,11 @@ std::optional<Rank> self_of(const Group& group) {
   return group.world(group.self);
 }
 
-Group* make_group(std::vector<Rank> members, std::optional<Rank> self) {
+// Of the session of `of`.
+Group* make_group(const Group& of, std::vector<Rank> members, std::optional<Rank> self) {
   if (members.empty()) return retain(empty_group());
-  auto* group = new Group;
-  group->members = std::move(members);
-  if (self) group->self = group->rank_of(*self);
+  auto* group = new Group(std::move(members), self);
+  group->session = retain(of.session);
   return group;
 }
 
@@ -61,7 +62,7 @@ Group* included(const Group& group, std::span<const int> ranks) {
   std::vector<Rank> members;
   members.reserve(ranks.size());
   for (int rank : ranks) members.push_back(group.world(rank));
-  return make_group(std::move(members), self_of(group));
+  return make_group(group, std::move(members), self_of(group));
 }
 
 Group* excluded(const Group& group, std::span<const int> ranks) {
@@ -71,7 +72,7 @@ Group* excluded(const Group& group, std::span<const int> ranks) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (!out[i]) members.push_back(group.members[i]);
   }
-  return make_group(std::move(members), self_of(group));
+  return make_group(group, std::move(members), self_of(group));
 }
 
 // The members of one group that are, or are not, in the other.
@@ -84,6 +85,18 @@ std::vector<Rank> filtered(const Group& group, const Group& other, bool in_other
 }
 
 }  // namespace
+
+Group::Group(std::vector<Rank> of, std::optional<Rank> this_process) : members(std::move(of)) {
+  if (this_process) self = rank_of(*this_process);
+}
+
+Group::~Group() { release(session); }
+
+Group* new_group(const Group& beside) {
+  auto* group = new Group;
+  group->session = retain(beside.session);
+  return group;
+}
 
 int Group::rank_of(Rank world) const {
   const auto same = static_cast<std::size_t>(world.value);
@@ -145,17 +158,17 @@ int group_union(Process&, Group& group1, Group& group2, Group*& newgroup) {
   std::vector<Rank> members = group1.members;
   const std::vector<Rank> more = filtered(group2, group1, false);
   members.insert(members.end(), more.begin(), more.end());
-  newgroup = make_group(std::move(members), self_of(group1.self != undefined ? group1 : group2));
+  newgroup = make_group(group1.session ? group1 : group2, std::move(members), self_of(group1.self != undefined ? group1 : group2));
   return success;
 }
 
 int group_intersection(Process&, Group& group1, Group& group2, Group*& newgroup) {
-  newgroup = make_group(filtered(group1, group2, true), self_of(group1));
+  newgroup = make_group(group1, filtered(group1, group2, true), self_of(group1));
   return success;
 }
 
 int group_difference(Process&, Group& group1, Group& group2, Group*& newgroup) {
-  newgroup = make_group(filtered(group1, group2, false), self_of(group1));
+  newgroup = make_group(group1, filtered(group1, group2, false), self_of(group1));
   return success;
 }
 

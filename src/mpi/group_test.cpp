@@ -17,10 +17,9 @@ constexpr int ident = 201, similar = 203, unequal = 204;
 struct Groups : testing::Test {
   Process p;
   Group group_of(std::vector<int> ranks) {
-    Group group;
-    for (int rank : ranks) group.members.push_back(Rank(rank));
-    group.self = group.rank_of(Rank(2));
-    return group;
+    std::vector<Rank> members;
+    for (int rank : ranks) members.push_back(Rank(rank));
+    return Group(std::move(members), Rank(2));
   }
   std::vector<int> members(Group*& group) {
     std::vector<int> out;

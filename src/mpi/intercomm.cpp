@@ -125,7 +125,7 @@ int agree_on_order(Process& p, Comm& inter, bool high, bool& first) {
 
 int join_groups(Process& p, Comm& local, int local_leader, const Link& link, Comm*& made) {
   Context name;
-  auto* remote = new Group;
+  Group* remote = new_group(*local.group);
   int code = meet(p, local, local_leader, link, name, *remote);
   if (!code) code = check_disjoint(p, *local.group, *remote);
   if (code || remote->size() == 0) {

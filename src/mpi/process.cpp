@@ -47,7 +47,7 @@ void Process::order_threads(bool may_give_up) {
       // A thread that is made inside an MPI call, by a function of the program, may not have the engine to itself before this one is over.
       [](void* self) {
         auto& p = *static_cast<Process*>(self);
-        p.order_is_due_ = p.phase == Phase::initialized && p.in_callback();
+        p.order_is_due_ = p.phase == Phase::joined && p.in_callback();
         p.in_order_ = !p.order_is_due_;
         p.only_thread = nullptr;
         return p.in_order_;

@@ -29,12 +29,16 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  enum class Phase { before_init, initialized, finalized } phase = Phase::before_init;
-  std::unique_ptr<engine::Engine> engine;
+  // Whether MPI may be called: from MPI_Init or the first MPI_Session_init until MPI_Finalize and the last MPI_Session_finalize (process_life.hpp).
+  enum class Phase { before_join, joined, left } phase = Phase::before_join;
+  enum class World { before_init, initialized, finalized } world_phase = World::before_init;  // by MPI_Init and MPI_Finalize
+  int open_sessions = 0;
+  std::unique_ptr<engine::Engine> engine;  // from the first joining on
   Comm* world = nullptr;  // from MPI_Init on
   Comm* self = nullptr;
-  int thread_level = 0;      // MPI_THREAD_..., as provided
-  const void* main_thread = nullptr;  // the one that called MPI_Init, as this_thread() tells
+  int thread_level = 0;      // MPI_THREAD_..., as provided: fixed when the process joins its job
+  const void* main_thread = nullptr;  // the one that joined, as this_thread() tells
+  const void* world_thread = nullptr; // the one that called MPI_Init
   const void* only_thread = nullptr;  // the same; null once a second one has called
 
   // Predefined objects that exist from the start.
@@ -50,7 +54,7 @@ class Process {
   // A thread's address: a register, so that each call may look at it.
   static const void* this_thread() { return __builtin_thread_pointer(); }
   bool on_main_thread() const { return this_thread() == main_thread; }
-  // Every MPI call of the program after MPI_Init begins here, once. Which thread calls next is not recorded: from the first
+  // Every MPI call of the program while it has joined begins here, once. Which thread calls next is not recorded: from the first
   // call of a second thread on, this rank cannot be recovered, but where the engine orders them. What it returns is for end_call.
   enum class Marked : std::uint8_t { no, nested, yes };  // nested: in a function of the program that an MPI call has called
   Marked begin_call(const char* function) {

@@ -45,7 +45,7 @@ int in_degree(const Comm& comm) {
 }
 
 Group* first_members(const Comm& comm, int n) {
-  auto* group = new Group;
+  Group* group = new_group(*comm.group);
   group->members.assign(comm.group->members.begin(), comm.group->members.begin() + n);
   group->self = comm.rank();
   return group;

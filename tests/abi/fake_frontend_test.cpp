@@ -9,6 +9,7 @@
 #include "abi/entry/environment.hpp"
 #include "abi/entry/errors.hpp"
 #include "abi/entry/point_to_point.hpp"
+#include "abi/front.hpp"
 
 namespace hf::abi {
 namespace {
@@ -36,7 +37,7 @@ class FakeFrontend : public ::testing::Test {
     ASSERT_EQ((entry::comm_set_errhandler<Fake>(world, errors_return)), 0);
     ASSERT_EQ((entry::comm_set_errhandler<Fake>(self, errors_return)), 0);
   }
-  static void TearDownTestSuite() { EXPECT_EQ(entry::finalize<Fake>(), 0); }
+  static void TearDownTestSuite() { EXPECT_EQ(front::finalize<Fake>(), 0); }
 };
 
 TEST_F(FakeFrontend, HandlesOfTheStandardAbiMeanNothingHere) {

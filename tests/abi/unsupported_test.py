@@ -9,7 +9,7 @@ from pathlib import Path
 
 import table_of_functions
 
-UNSUPPORTED, ERR_GROUP, ERR_ARG, ERR_FILE = 55, 9, 13, 30
+UNSUPPORTED, ERR_GROUP, ERR_ARG, ERR_FILE, ERR_INFO = 55, 9, 13, 30, 34
 COMM_NULL, WORLD, SELF, FILE_NULL, SESSION_NULL, INFO_NULL = 0x100, 0x101, 0x102, 0x118, 0x120, 0x130
 ERRORS_ARE_FATAL, ERRORS_RETURN = 0x141, 0x143
 
@@ -33,13 +33,13 @@ def makers(mpi):
     """What makes an object with an error handler tells that handler, whatever that of MPI_COMM_SELF is."""
     findings, seen, made = [], [], ctypes.c_void_p()
     handler = Handler(lambda handle, code: seen.append((handle[0], code[0])))
-    for kind, null, error in (("Comm", COMM_NULL, ERR_GROUP), ("Session", SESSION_NULL, UNSUPPORTED)):
+    for kind, null, error in (("Comm", COMM_NULL, ERR_GROUP), ("Session", SESSION_NULL, ERR_INFO)):
         errhandler = ctypes.c_void_p()
         getattr(mpi, f"MPI_{kind}_create_errhandler")(handler, ctypes.byref(errhandler))
         for given, expected in ((errhandler, [(null, error)]), (ctypes.c_void_p(ERRORS_RETURN), [])):
             seen.clear()
             if kind == "Session":
-                code = mpi.MPI_Session_init(INFO_NULL, given, ctypes.byref(made))
+                code = mpi.MPI_Session_init(1, given, ctypes.byref(made))
             else:
                 code = mpi.MPI_Comm_create_from_group(None, b"tag", INFO_NULL, given, ctypes.byref(made))
             if code != error or seen != expected:
@@ -117,13 +117,12 @@ def call_all(build):
 
 
 def fatal(build):
-    """With MPI_ERRORS_ARE_FATAL, and before MPI_Init, the program ends with one line that names the function."""
+    """With MPI_ERRORS_ARE_FATAL the program ends with one line that names the function; before MPI_Init a handler in the call is told."""
     library = str(Path(build) / "lib" / "libmpi_abi.so.1")
     failed = 0
     for call in ("MPI_Init(None, None); mpi.MPI_Win_create(None, 0, 1, 0x130, 0x101, None)",
                  "MPI_Init(None, None); mpi.MPI_Win_sync(0)",
-                 f"MPI_Init(None, None); mpi.MPI_File_set_errhandler({FILE_NULL}, {ERRORS_ARE_FATAL}); mpi.MPI_File_sync(0)",
-                 f"MPI_Session_init({INFO_NULL}, {ERRORS_ARE_FATAL}, None)"):
+                 f"MPI_Init(None, None); mpi.MPI_File_set_errhandler({FILE_NULL}, {ERRORS_ARE_FATAL}); mpi.MPI_File_sync(0)"):
         program = f"import ctypes, sys; mpi = ctypes.CDLL(sys.argv[1]); mpi.{call}; print('still here')"
         result = subprocess.run([sys.executable, "-c", program, library], capture_output=True, text=True)
         lines = [line for line in result.stderr.splitlines() if line.strip()]
@@ -134,10 +133,10 @@ def fatal(build):
             failed = 1
         else:
             print(lines[0])
-    program = (f"import ctypes, sys; mpi = ctypes.CDLL(sys.argv[1]); print(mpi.MPI_Session_init({INFO_NULL}, {ERRORS_RETURN}, "
+    program = (f"import ctypes, sys; mpi = ctypes.CDLL(sys.argv[1]); print(mpi.MPI_Session_init(1, {ERRORS_RETURN}, "
                "None)); mpi.MPI_Init(None, None); mpi.MPI_Finalize()")
     result = subprocess.run([sys.executable, "-c", program, library], capture_output=True, text=True)
-    if (result.returncode, result.stdout, result.stderr) != (0, f"{UNSUPPORTED}\n", ""):
+    if (result.returncode, result.stdout, result.stderr) != (0, f"{ERR_INFO}\n", ""):
         print(f"MPI_Session_init with MPI_ERRORS_RETURN, then MPI_Init: {result}")
         failed = 1
     return failed

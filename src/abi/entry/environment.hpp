@@ -78,12 +78,6 @@ int alloc_mem(mpi::Count size, typename Abi::Info info, void* baseptr) {
 }
 
 template <class Abi>
-int finalize() {
-  Call<Abi> call("MPI_Finalize");
-  return call.result(mpi::finalize(call.p));
-}
-
-template <class Abi>
 int finalized(int* flag) {
   Call<Abi> call("MPI_Finalized", anywhere_anytime);
   call.address(flag, "flag");

@@ -5,6 +5,14 @@
 
 namespace hf::abi::entry {
 
+template <class Abi, class N>
+int session_attach_buffer(typename Abi::Session session, void* buffer, N size) {
+  Call<Abi> call(form<N>("MPI_Session_attach_buffer", "MPI_Session_attach_buffer_c"), anytime);
+  mpi::Session* session_ = call.session(session, "session");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::session_attach_buffer(call.p, *session_, buffer, size));
+}
+
 template <class Abi>
 int session_create_errhandler(typename Abi::Session_errhandler_function* session_errhandler_fn,
     typename Abi::Errhandler* errhandler) {
@@ -15,6 +23,131 @@ int session_create_errhandler(typename Abi::Session_errhandler_function* session
   const int code = mpi::session_create_errhandler(call.p, call.callback(session_errhandler_fn), errhandler_);
   if (code == mpi::success) call.give(errhandler, errhandler_);
   return call.result(code);
+}
+
+template <class Abi, class N>
+int session_detach_buffer(typename Abi::Session session, void* buffer_addr, N* size) {
+  Call<Abi> call(form<N>("MPI_Session_detach_buffer", "MPI_Session_detach_buffer_c"), anytime);
+  mpi::Session* session_ = call.session(session, "session");
+  call.address(buffer_addr, "buffer_addr");
+  call.address(size, "size");
+  mpi::Count size_ = 0;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::session_detach_buffer(call.p, *session_, buffer_addr, size_);
+  if (code == mpi::success) *size = call.template narrow<N>(size_);
+  return call.result(code);
+}
+
+template <class Abi>
+int session_finalize(typename Abi::Session* session) {
+  Call<Abi> call("MPI_Session_finalize", anytime);
+  mpi::Session* session_ = call.session_at(session, "session");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::session_finalize(call.p, session_);
+  call.give_back(session, session_, false);
+  return call.result(code);
+}
+
+template <class Abi>
+int session_flush_buffer(typename Abi::Session session) {
+  Call<Abi> call("MPI_Session_flush_buffer", anytime);
+  mpi::Session* session_ = call.session(session, "session");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::session_flush_buffer(call.p, *session_));
+}
+
+template <class Abi>
+int session_get_errhandler(typename Abi::Session session, typename Abi::Errhandler* errhandler) {
+  Call<Abi> call("MPI_Session_get_errhandler", anytime);
+  mpi::Session* session_ = call.session(session, "session");
+  call.address(errhandler, "errhandler");
+  mpi::Errhandler* errhandler_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::session_get_errhandler(call.p, *session_, errhandler_);
+  if (code == mpi::success) call.give(errhandler, errhandler_);
+  return call.result(code);
+}
+
+template <class Abi>
+int session_get_info(typename Abi::Session session, typename Abi::Info* info_used) {
+  Call<Abi> call("MPI_Session_get_info", anytime);
+  mpi::Session* session_ = call.session(session, "session");
+  call.address(info_used, "info_used");
+  mpi::Info* info_used_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::session_get_info(call.p, *session_, info_used_);
+  if (code == mpi::success) call.give(info_used, info_used_);
+  return call.result(code);
+}
+
+template <class Abi>
+int session_get_nth_pset(typename Abi::Session session, typename Abi::Info info, int n, int* pset_len,
+    char* pset_name) {
+  Call<Abi> call("MPI_Session_get_nth_pset", anytime);
+  mpi::Session* session_ = call.session(session, "session");
+  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
+  call.not_negative(n, mpi::err_arg, "n");
+  call.address(pset_len, "pset_len");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::session_get_nth_pset(call.p, *session_, info_, n, *pset_len, pset_name));
+}
+
+template <class Abi>
+int session_get_num_psets(typename Abi::Session session, typename Abi::Info info, int* npset_names) {
+  Call<Abi> call("MPI_Session_get_num_psets", anytime);
+  mpi::Session* session_ = call.session(session, "session");
+  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
+  call.address(npset_names, "npset_names");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::session_get_num_psets(call.p, *session_, info_, *npset_names));
+}
+
+template <class Abi>
+int session_get_pset_info(typename Abi::Session session, const char* pset_name, typename Abi::Info* info) {
+  Call<Abi> call("MPI_Session_get_pset_info", anytime);
+  mpi::Session* session_ = call.session(session, "session");
+  call.address(pset_name, "pset_name");
+  call.address(info, "info");
+  mpi::Info* info_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::session_get_pset_info(call.p, *session_, pset_name, info_);
+  if (code == mpi::success) call.give(info, info_);
+  return call.result(code);
+}
+
+template <class Abi>
+int session_iflush_buffer(typename Abi::Session session, typename Abi::Request* request) {
+  Call<Abi> call("MPI_Session_iflush_buffer", anytime);
+  mpi::Session* session_ = call.session(session, "session");
+  call.address(request, "request");
+  mpi::Request* request_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::session_iflush_buffer(call.p, *session_, request_);
+  if (code == mpi::success) call.give(request, request_);
+  return call.result(code);
+}
+
+template <class Abi>
+int session_init(typename Abi::Info info, typename Abi::Errhandler errhandler, typename Abi::Session* session) {
+  Call<Abi> call("MPI_Session_init", anytime);
+  call.tell(errhandler);
+  mpi::Info* info_ = call.template optional<mpi::Info>(info, "info");
+  mpi::Errhandler* errhandler_ = call.template object<mpi::Errhandler>(errhandler, "errhandler");
+  call.address(session, "session");
+  mpi::Session* session_ = nullptr;
+  if (call.bad()) [[unlikely]] return call.refuse();
+  const int code = mpi::session_init(call.p, info_, *errhandler_, session_);
+  if (code == mpi::success) call.give(session, session_);
+  return call.result(code);
+}
+
+template <class Abi>
+int session_set_errhandler(typename Abi::Session session, typename Abi::Errhandler errhandler) {
+  Call<Abi> call("MPI_Session_set_errhandler", anytime);
+  mpi::Session* session_ = call.session(session, "session");
+  mpi::Errhandler* errhandler_ = call.template object<mpi::Errhandler>(errhandler, "errhandler");
+  if (call.bad()) [[unlikely]] return call.refuse();
+  return call.result(mpi::session_set_errhandler(call.p, *session_, *errhandler_));
 }
 
 }  // namespace hf::abi::entry

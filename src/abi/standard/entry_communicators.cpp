@@ -177,8 +177,8 @@ int holdfast_MPI_Group_free(MPI_Group* group) {
 }
 HF_ENTRY(MPI_Group_free);
 
-int holdfast_MPI_Group_from_session_pset(MPI_Session, const char* , MPI_Group* ) {
-  return hf::abi::unsupported<Standard>("MPI_Group_from_session_pset");
+int holdfast_MPI_Group_from_session_pset(MPI_Session session, const char* pset_name, MPI_Group* newgroup) {
+  return front::group_from_session_pset<Standard>(session, pset_name, newgroup);
 }
 HF_ENTRY(MPI_Group_from_session_pset);
 

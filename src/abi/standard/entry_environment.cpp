@@ -51,7 +51,7 @@ int holdfast_MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
 HF_ENTRY(MPI_Alloc_mem);
 
 int holdfast_MPI_Finalize() {
-  return entry::finalize<Standard>();
+  return front::finalize<Standard>();
 }
 HF_ENTRY(MPI_Finalize);
 

@@ -10,18 +10,18 @@ namespace front = hf::abi::front;
 
 extern "C" {
 
-int holdfast_MPI_Session_attach_buffer(MPI_Session, void* , int) {
-  return hf::abi::unsupported<Standard>("MPI_Session_attach_buffer", hf::abi::anytime);
+int holdfast_MPI_Session_attach_buffer(MPI_Session session, void* buffer, int size) {
+  return entry::session_attach_buffer<Standard, int>(session, buffer, size);
 }
 HF_ENTRY(MPI_Session_attach_buffer);
 
-int holdfast_MPI_Session_attach_buffer_c(MPI_Session, void* , MPI_Count) {
-  return hf::abi::unsupported<Standard>("MPI_Session_attach_buffer_c", hf::abi::anytime);
+int holdfast_MPI_Session_attach_buffer_c(MPI_Session session, void* buffer, MPI_Count size) {
+  return entry::session_attach_buffer<Standard, MPI_Count>(session, buffer, size);
 }
 HF_ENTRY(MPI_Session_attach_buffer_c);
 
-int holdfast_MPI_Session_call_errhandler(MPI_Session, int) {
-  return hf::abi::unsupported<Standard>("MPI_Session_call_errhandler", hf::abi::anytime);
+int holdfast_MPI_Session_call_errhandler(MPI_Session session, int errorcode) {
+  return front::session_call_errhandler<Standard>(session, errorcode);
 }
 HF_ENTRY(MPI_Session_call_errhandler);
 
@@ -31,63 +31,63 @@ int holdfast_MPI_Session_create_errhandler(MPI_Session_errhandler_function* sess
 }
 HF_ENTRY(MPI_Session_create_errhandler);
 
-int holdfast_MPI_Session_detach_buffer(MPI_Session, void* , int* ) {
-  return hf::abi::unsupported<Standard>("MPI_Session_detach_buffer", hf::abi::anytime);
+int holdfast_MPI_Session_detach_buffer(MPI_Session session, void* buffer_addr, int* size) {
+  return entry::session_detach_buffer<Standard, int>(session, buffer_addr, size);
 }
 HF_ENTRY(MPI_Session_detach_buffer);
 
-int holdfast_MPI_Session_detach_buffer_c(MPI_Session, void* , MPI_Count* ) {
-  return hf::abi::unsupported<Standard>("MPI_Session_detach_buffer_c", hf::abi::anytime);
+int holdfast_MPI_Session_detach_buffer_c(MPI_Session session, void* buffer_addr, MPI_Count* size) {
+  return entry::session_detach_buffer<Standard, MPI_Count>(session, buffer_addr, size);
 }
 HF_ENTRY(MPI_Session_detach_buffer_c);
 
-int holdfast_MPI_Session_finalize(MPI_Session* ) {
-  return hf::abi::unsupported<Standard>("MPI_Session_finalize", hf::abi::anytime);
+int holdfast_MPI_Session_finalize(MPI_Session* session) {
+  return entry::session_finalize<Standard>(session);
 }
 HF_ENTRY(MPI_Session_finalize);
 
-int holdfast_MPI_Session_flush_buffer(MPI_Session) {
-  return hf::abi::unsupported<Standard>("MPI_Session_flush_buffer", hf::abi::anytime);
+int holdfast_MPI_Session_flush_buffer(MPI_Session session) {
+  return entry::session_flush_buffer<Standard>(session);
 }
 HF_ENTRY(MPI_Session_flush_buffer);
 
-int holdfast_MPI_Session_get_errhandler(MPI_Session, MPI_Errhandler* ) {
-  return hf::abi::unsupported<Standard>("MPI_Session_get_errhandler", hf::abi::anytime);
+int holdfast_MPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler) {
+  return entry::session_get_errhandler<Standard>(session, errhandler);
 }
 HF_ENTRY(MPI_Session_get_errhandler);
 
-int holdfast_MPI_Session_get_info(MPI_Session, MPI_Info* ) {
-  return hf::abi::unsupported<Standard>("MPI_Session_get_info", hf::abi::anytime);
+int holdfast_MPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
+  return entry::session_get_info<Standard>(session, info_used);
 }
 HF_ENTRY(MPI_Session_get_info);
 
-int holdfast_MPI_Session_get_nth_pset(MPI_Session, MPI_Info, int, int* , char* ) {
-  return hf::abi::unsupported<Standard>("MPI_Session_get_nth_pset", hf::abi::anytime);
+int holdfast_MPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int* pset_len, char* pset_name) {
+  return entry::session_get_nth_pset<Standard>(session, info, n, pset_len, pset_name);
 }
 HF_ENTRY(MPI_Session_get_nth_pset);
 
-int holdfast_MPI_Session_get_num_psets(MPI_Session, MPI_Info, int* ) {
-  return hf::abi::unsupported<Standard>("MPI_Session_get_num_psets", hf::abi::anytime);
+int holdfast_MPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int* npset_names) {
+  return entry::session_get_num_psets<Standard>(session, info, npset_names);
 }
 HF_ENTRY(MPI_Session_get_num_psets);
 
-int holdfast_MPI_Session_get_pset_info(MPI_Session, const char* , MPI_Info* ) {
-  return hf::abi::unsupported<Standard>("MPI_Session_get_pset_info", hf::abi::anytime);
+int holdfast_MPI_Session_get_pset_info(MPI_Session session, const char* pset_name, MPI_Info* info) {
+  return entry::session_get_pset_info<Standard>(session, pset_name, info);
 }
 HF_ENTRY(MPI_Session_get_pset_info);
 
-int holdfast_MPI_Session_iflush_buffer(MPI_Session, MPI_Request* ) {
-  return hf::abi::unsupported<Standard>("MPI_Session_iflush_buffer", hf::abi::anytime);
+int holdfast_MPI_Session_iflush_buffer(MPI_Session session, MPI_Request* request) {
+  return entry::session_iflush_buffer<Standard>(session, request);
 }
 HF_ENTRY(MPI_Session_iflush_buffer);
 
-int holdfast_MPI_Session_init(MPI_Info, MPI_Errhandler errhandler, MPI_Session* ) {
-  return hf::abi::unsupported_maker<Standard>("MPI_Session_init", errhandler);
+int holdfast_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
+  return entry::session_init<Standard>(info, errhandler, session);
 }
 HF_ENTRY(MPI_Session_init);
 
-int holdfast_MPI_Session_set_errhandler(MPI_Session, MPI_Errhandler) {
-  return hf::abi::unsupported<Standard>("MPI_Session_set_errhandler", hf::abi::anytime);
+int holdfast_MPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler) {
+  return entry::session_set_errhandler<Standard>(session, errhandler);
 }
 HF_ENTRY(MPI_Session_set_errhandler);
 
