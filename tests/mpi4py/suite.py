@@ -42,7 +42,7 @@ class Suite:
         count = re.search(r"Ran (\d+) test", outcome.stderr)
         missing = [name for name in names if not re.search(rf"\({name}\.", outcome.stderr)]
         good = outcome.exit_code == 0 and count is not None and not missing
-        what = names[0] if len(names) == 1 else f"{len(names)} files{', sessions, files and windows disabled' if wrapped else ''}"
+        what = names[0] if len(names) == 1 else f"{len(names)} files{', files and windows disabled' if wrapped else ''}"
         print(f"{'ok    ' if good else 'FAILED'} {what}: {count[1] if count else 'no'} tests, {self.ranks} ranks, "
               f"{time.monotonic() - started:.1f} s", flush=True)
         if not good:
