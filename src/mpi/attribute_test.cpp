@@ -44,7 +44,7 @@ struct Recorder final : Frontend {
   }
   void call_comm_errhandler(const Callback&, Comm*, int*) const override {}
   void call_file_errhandler(const Callback&, int*) const override {}
-  void call_session_errhandler(const Callback&, int*) const override {}
+  void call_session_errhandler(const Callback&, Session*, int*) const override {}
   int call_grequest_query(const Callback&, void*, Status&) const override { return 0; }
   int call_grequest_free(const Callback&, void*) const override { return 0; }
   int call_grequest_cancel(const Callback&, void*, int) const override { return 0; }
