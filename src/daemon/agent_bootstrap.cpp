@@ -183,8 +183,10 @@ void Agent::on_told(int number, BootstrapKind kind, Bytes payload) {
     ring_all();
     event(EventKind::listening, rank, {std::uint64_t{at.address} << 16 | at.port});
   } else if (kind == BootstrapKind::initialized) {
+    wire::Initialized how;
+    if (!read_struct(payload, how)) return;
     rank.finalized = false;  // with sessions it comes and goes (MPI 5.0, 11.3)
-    if (!std::exchange(rank.initialized, true)) event(EventKind::initialized, rank);
+    if (!std::exchange(rank.initialized, true) || how.world != 0) event(EventKind::initialized, rank, {how.world});
   } else if (kind == BootstrapKind::finalized) {
     rank.finalized = true;
     event(EventKind::finalized, rank);

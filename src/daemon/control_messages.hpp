@@ -295,8 +295,8 @@ inline constexpr std::uint64_t unknown_call = UINT64_MAX;  // its node was lost
 // What happened to a rank, with the time of its agent's monotonic clock.
 enum class EventKind : std::uint32_t {
   started,      // executed; a: process id
-  joined,       // its process has called MPI_Init
-  initialized,  // MPI_Init has returned
+  joined,       // its process has called MPI_Init or MPI_Session_init
+  initialized,  // MPI_Init has returned, or the first session's; a: 1: it is MPI_Init
   listening,    // a: address << 16 | port
   finalized,
   caught_up,  // a: calls, b: messages replayed, c: sends suppressed, d: determinants

@@ -79,7 +79,7 @@ Head::Head(RunOptions options, HeadSeat seat, std::unique_ptr<Background> backgr
       machines_(logs_.size()),
       rank_over_(static_cast<std::size_t>(job_.rank_count())),
       rank_initialized_(static_cast<std::size_t>(job_.rank_count())),
-      rank_joined_(static_cast<std::size_t>(job_.rank_count())),
+      rank_in_world_(static_cast<std::size_t>(job_.rank_count())),
       hosting_(static_cast<std::size_t>(job_.rank_count())),
       states_(static_cast<std::size_t>(job_.agent_count())),
       rank_unprotected_(static_cast<std::size_t>(job_.rank_count())) {
@@ -391,10 +391,11 @@ void Head::on_rank_event(const Event& event, Bytes text, bool retold) {
       if (!set_state(event, wire::RankState::running)) return;
       return event.incarnation > 0 ? publish(event.rank) : tell_watchers(event.rank);
     case EventKind::joined:
-      rank_joined_[rank] = true;
       if (!std::exchange(mpi_job_announced_, true)) agents_.send_all_bytes(ControlKind::mpi_job, {});
-      return look_for_absent();
+      return;
     case EventKind::initialized:
+      if (event.a != 0) rank_in_world_[rank] = true;
+      look_for_absent();
       if (rank_initialized_[rank]) return;
       rank_initialized_[rank] = true;
       if (++ranks_initialized_ < job_.rank_count() || ending_ || resuming_) return;
@@ -434,14 +435,15 @@ void Head::on_rank_event(const Event& event, Bytes text, bool retold) {
   }
 }
 
-// The others would wait for it in MPI_Finalize at the latest. A head that has taken over does not know who has joined.
+// The others would wait for it in MPI_Finalize at the latest; those that have sessions alone need not (MPI 5.0, 11.3). A head that has taken over does not
+// know who has called MPI_Init.
 void Head::look_for_absent() {
   if (ending_ || epoch_ > 0) return;
-  const auto joined = std::ranges::find(rank_joined_, true);
-  if (joined == rank_joined_.end()) return;
+  const auto first = std::ranges::find(rank_in_world_, true);
+  if (first == rank_in_world_.end()) return;
   for (std::size_t rank = 0; rank < rank_over_.size(); ++rank) {
-    if (!rank_over_[rank] || rank_joined_[rank]) continue;
-    output_.say(fmt::format("rank {} exited without calling MPI_Init, which rank {} has called; the job ends", rank, joined - rank_joined_.begin()));
+    if (!rank_over_[rank] || rank_in_world_[rank]) continue;
+    output_.say(fmt::format("rank {} exited without calling MPI_Init, which rank {} has called; the job ends", rank, first - rank_in_world_.begin()));
     return end(1, grace_ms);
   }
 }

@@ -189,7 +189,7 @@ class Head {
   std::vector<Address> logs_;          // where agents serve them
   std::vector<std::string> machines_;  // that the agents are on
   bool started_ = false;
-  std::vector<bool> rank_over_, rank_initialized_, rank_joined_;  // joined: in any incarnation
+  std::vector<bool> rank_over_, rank_initialized_, rank_in_world_;  // in any incarnation; in_world: by MPI_Init
   std::vector<Hosting> hosting_;      // by rank
   std::vector<AgentState> states_;    // by agent
   InputKeeper input_kept_;            // all that was given to rank 0, should it start elsewhere

@@ -45,7 +45,7 @@ void Timeline::on_event(const Event& event, Bytes text, int node) {
       r.joined_ns = event.time_ns;
       break;
     case EventKind::initialized:
-      r.initialized_ns = event.time_ns;
+      if (r.initialized_ns == 0) r.initialized_ns = event.time_ns;  // MPI_Init may come behind a session
       break;
     case EventKind::finalized:
       r.finalized_ns = event.time_ns;

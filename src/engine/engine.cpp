@@ -123,9 +123,9 @@ void Engine::wait_erased(bool (*done)(void*), Rank (*whom)(void*), void* self) {
 void Engine::add(Progressable& schedule) { impl_->schedules.push_back(&schedule); }
 void Engine::remove(Progressable& schedule) { std::erase(impl_->schedules, &schedule); }
 
-void Engine::mark_initialized() {
+void Engine::mark_initialized(bool world) {
   impl_->control.header().phase = segment::Phase::initialized;
-  if (impl_->agent) impl_->agent->tell(wire::BootstrapKind::initialized);
+  if (impl_->agent) impl_->agent->tell(wire::BootstrapKind::initialized, wire::Initialized{world});
 }
 std::vector<Reached> Engine::reached() { return impl_->reached(); }
 void Engine::cover(std::span<const Reached> checkpoint) { impl_->cover(checkpoint); }

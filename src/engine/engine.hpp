@@ -189,7 +189,7 @@ class Engine {
   void cover(std::span<const Reached> checkpoint);
 
   // ---- life cycle and the outside
-  void mark_initialized();
+  void mark_initialized(bool world);  // the process has joined, or has again, or is in MPI_Init
   // Flushes what peers may still need from this process: it calls MPI no more, or not before join_again, which goes on where it was. An error: threads
   // were ordered, and are no longer.
   void finalize();

@@ -255,8 +255,6 @@ Result<> EngineImpl::join_again() {
                                  "keep one session open until the end");
   }
   finalizing_ = false;
-  control.header().phase = segment::Phase::initialized;
-  agent->tell(wire::BootstrapKind::initialized);
   return {};
 }
 

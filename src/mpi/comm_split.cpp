@@ -10,6 +10,7 @@
 #include "mpi/coll/run.hpp"
 #include "mpi/comm_make.hpp"
 #include "mpi/process.hpp"
+#include "mpi/session.hpp"
 
 namespace hf::mpi {
 namespace {
@@ -106,8 +107,8 @@ int color_by_resource(const Process& p, const Info* info, bool sets) {
   const Rank self = p.engine->job().self;
   if (hardware) return *hardware == shared_memory ? node_of(p, self) : undefined;
   const std::string* set = sets ? hint(info, process_set_key) : nullptr;
-  if (set && *set == "mpi://WORLD") return 0;
-  if (set && *set == "mpi://SELF") return self.value;
+  if (set && names_set(*set, world_set)) return 0;
+  if (set && names_set(*set, self_set)) return self.value;
   return undefined;
 }
 

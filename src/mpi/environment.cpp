@@ -42,7 +42,7 @@ int begin_world(Process& p, int asked) {
     return p.explain(err_other, p.world_phase == Process::World::initialized ? "MPI_Init was called already"
                                                                              : "MPI_Init after MPI_Finalize");
   }
-  if (int code = join_job(p, asked)) return code;
+  if (int code = join_job(p, asked, By::init)) return code;
   const engine::JobMap& job = p.engine->job();
   p.world = make_predefined(p, "MPI_COMM_WORLD", all_ranks(job), job.self.value, world_context(ContextKind::point));
   p.self = make_predefined(p, "MPI_COMM_SELF", {job.self}, 0, self_context(job.self, ContextKind::point));

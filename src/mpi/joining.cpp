@@ -30,7 +30,6 @@ int join_first(Process& p, int asked) {
   p.choices.replace(job.collective_rules);
   complete_info_env(p);
   p.phase = Process::Phase::joined;
-  p.engine->mark_initialized();
   if (p.thread_level == thread_serialized || job.orders_threads) p.order_threads(asked > p.thread_level && !job.orders_threads);
   else p.engine->leave_threads_unordered();
   return success;
@@ -54,13 +53,13 @@ std::string_view thread_level_name(int level) {
   return std::ranges::find(levels, level, [](const auto& known) { return known.first; })->second;
 }
 
-int join_job(Process& p, int asked) {
-  switch (p.phase) {
-    case Process::Phase::before_join: return join_first(p, asked);
-    case Process::Phase::left: return join_again(p);
-    case Process::Phase::joined: break;
-  }
-  return success;
+int join_job(Process& p, int asked, By by) {
+  if (p.phase == Process::Phase::joined && by == By::session) return success;
+  int code = success;
+  if (p.phase == Process::Phase::before_join) code = join_first(p, asked);
+  if (p.phase == Process::Phase::left) code = join_again(p);
+  if (!code) p.engine->mark_initialized(by == By::init);
+  return code;
 }
 
 bool is_in_use(const Process& p) { return p.open_sessions > 0 || p.world_phase == Process::World::initialized; }

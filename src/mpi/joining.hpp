@@ -21,7 +21,8 @@ std::optional<int> thread_level_named(std::string_view name);  // as "MPI_THREAD
 std::string_view thread_level_name(int level);
 
 // The first time with this level of thread support, or the highest there is, for good. MPI_ERR_OTHER: there is no way into the job.
-int join_job(Process& p, int asked);
+enum class By { init, session };
+int join_job(Process& p, int asked, By by);
 // Somebody may need MPI.
 bool is_in_use(const Process& p);
 // All that was sent is where it can be taken without this process. Buffers for buffered sends are the program's again.

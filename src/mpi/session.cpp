@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -19,14 +20,14 @@
 namespace hf::mpi {
 namespace {
 
-constexpr std::array<std::string_view, 2> sets = {"mpi://WORLD", "mpi://SELF"};
+constexpr std::array<std::string_view, 2> sets = {world_set, self_set};
 constexpr std::string_view thread_level_key = "thread_level";
 
 // Null: there is no such set.
 std::optional<std::vector<Rank>> members_of(const Process& p, std::string_view set) {
   const engine::JobMap& job = p.engine->job();
-  if (set == sets[0]) return all_ranks(job);
-  if (set == sets[1]) return std::vector{job.self};
+  if (names_set(set, sets[0])) return all_ranks(job);
+  if (names_set(set, sets[1])) return std::vector{job.self};
   return std::nullopt;
 }
 
@@ -47,13 +48,17 @@ int thread_level_of(Process& p, const Info* info, int& asked) {
 
 }  // namespace
 
+bool names_set(std::string_view name, std::string_view set) {
+  return std::ranges::equal(name, set, [](unsigned char a, unsigned char b) { return std::toupper(a) == std::toupper(b); });
+}
+
 int session_init(Process& p, Info* info, Errhandler& errhandler, Session*& session) {
   if (errhandler.kind == Errhandler::Kind::user && errhandler.owner != Errhandler::Owner::session) {
     return p.explain(err_arg, "the error handler was not made by MPI_Session_create_errhandler");
   }
   int asked = 0;
   if (int code = thread_level_of(p, info, asked)) return code;
-  if (int code = join_job(p, asked)) return code;
+  if (int code = join_job(p, asked, By::session)) return code;
   if (info && info->find(thread_level_key)) note_thread_level(p, "MPI_Session_init", asked);
   session = new Session;
   session->errhandler = retain(&errhandler);

@@ -2,6 +2,7 @@
 // MPI_COMM_WORLD are one process of the job, which the first of them joins and the last one leaves (joining.hpp).
 #pragma once
 #include <memory>
+#include <string_view>
 
 #include "mpi/buffered.hpp"
 #include "mpi/errhandler.hpp"
@@ -22,6 +23,10 @@ struct Session : Object {
   Errhandler* errhandler = nullptr;     // one reference
   std::shared_ptr<BufferSpace> buffer;  // for buffered sends on its communicators that have none of their own; null: none
 };
+
+// Process sets (11.3.2). In names upper and lower case are the same, as in other libraries.
+inline constexpr std::string_view world_set = "mpi://WORLD", self_set = "mpi://SELF";
+bool names_set(std::string_view name, std::string_view set);
 
 // MPI_Group_from_session_pset, which sets its handle whatever the code: null with MPI_ERR_ARG, when there is no such set (11.3.2).
 int group_from_session_pset(Process& p, Session& session, const char* pset_name, Group*& newgroup);

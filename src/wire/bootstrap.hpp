@@ -12,7 +12,7 @@
 
 namespace hf::wire {
 
-inline constexpr std::uint32_t bootstrap_version = 14;
+inline constexpr std::uint32_t bootstrap_version = 15;
 inline constexpr std::uint32_t collective_rules_max = 1024;  // that a user may give: with what is built in they travel in one datagram
 inline constexpr const char* env_agent = "HOLDFAST_AGENT";  // abstract socket name, without the leading NUL
 inline constexpr const char* env_rank = "HOLDFAST_RANK";    // job-wide rank, decimal
@@ -33,7 +33,7 @@ enum class BootstrapKind : std::uint32_t {
                     //   segment of this incarnation, or by exhausted
   exhausted,        // agent -> rank: Exhausted: neither memory nor disk is left for logs
   listening,        // rank tells agent: Listening; the agent publishes the port on every node's board
-  initialized,      // rank tells agent: empty: MPI_Init, or a session's, has returned; again after `finalized`
+  initialized,      // rank tells agent: Initialized: MPI_Init or MPI_Session_init has joined; again after `finalized`, and by MPI_Init
   finalized,        // rank tells agent: empty: MPI_Finalize, or the last session's, is about to return: exit code 0 is a clean end
   abort_job,        // rank tells agent: AbortJob, then text: MPI_Abort or a fatal error handler; the agent ends the job
   diverged,         // rank tells agent: Diverged, then text: the replay differs from the log
@@ -139,6 +139,9 @@ struct Listening {
   std::uint32_t address = 0;  // IPv4, network byte order
   std::uint16_t port = 0;     // host byte order
   std::uint16_t reserved = 0;
+};
+struct Initialized {
+  std::uint32_t world = 0;  // MPI_Init: every rank of the job will
 };
 struct AbortJob {
   std::int32_t exit_code = 1;

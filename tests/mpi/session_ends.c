@@ -124,6 +124,27 @@ static void only_two(void) {
   if (world_rank == 1) printf("ok\n");
 }
 
+/* Some ranks have sessions, and some do nothing. */
+static void some(void) {
+  const char* text = getenv("HOLDFAST_RANK");
+  if (text && atoi(text) % 2) return;
+  sleep_ms(200);
+  MPI_Session session = open_session();
+  MPI_Group group = group_of(session, "mpi://WORLD");
+  OK(MPI_Group_free(&group));
+  close_session(&session);
+  if (text && atoi(text) == 0) printf("ok\n");
+}
+
+/* Rank 0 waits for the others in MPI_Finalize, and they have only a session. */
+static void world_of_some(int* argc, char*** argv) {
+  const char* text = getenv("HOLDFAST_RANK");
+  MPI_Session session = open_session();
+  if (text && atoi(text) == 0) begin(argc, argv);
+  if (text && atoi(text) == 0) MPI_Finalize();
+  close_session(&session);
+}
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   if (!strcmp(what, "unfinished")) unfinished();
@@ -135,6 +156,8 @@ int main(int argc, char** argv) {
   else if (!strcmp(what, "threads")) threads();
   else if (!strcmp(what, "late_receivers")) late_receivers();
   else if (!strcmp(what, "only_two")) only_two();
+  else if (!strcmp(what, "some")) some();
+  else if (!strcmp(what, "world_of_some")) world_of_some(&argc, &argv);
   else return 2;
   return 0;
 }

@@ -25,6 +25,9 @@ ENDINGS = [  # argument, ranks, options, ends well, stdout, what stderr says
     ("late_receivers", 3, ["--protocol", "optimist", "--nodes", "3"], True, "ok\n", ""),
     ("only_two", 4, ["--protocol", "none", "--nodes", "2"], True, "ok\n", ""),
     ("only_two", 4, ["--protocol", "pessimist"], True, "ok\n", ""),
+    ("some", 4, ["--protocol", "none"], True, "ok\n", ""),
+    ("some", 4, ["--nodes", "2"], True, "ok\n", ""),
+    ("world_of_some", 2, ["--nodes", "2"], False, "", "rank 1 exited without calling MPI_Init, which rank 0 has called"),
 ]
 
 

@@ -51,6 +51,10 @@ static void sets(MPI_Session session) {
     OK(MPI_Info_free(&info));
   }
   CHECK_INT(3, found);
+  MPI_Group same = group_of(session, "mpi://world");
+  OK(MPI_Group_size(same, &n));
+  CHECK_INT(world_size, n);
+  OK(MPI_Group_free(&same));
 }
 
 static void info(MPI_Session session, const char* level) {

@@ -158,7 +158,7 @@ void act(std::string word) {
   if (verb == "hello")
     hello();
   else if (verb == "init")
-    tell(BootstrapKind::initialized);
+    tell(BootstrapKind::initialized, raw(wire::Initialized{1}));
   else if (verb == "finalize")
     tell(BootstrapKind::finalized);
   else if (verb == "call") {
