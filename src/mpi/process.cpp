@@ -112,6 +112,10 @@ void Process::sweep_buried() {
   sweep_at_ = std::max(sweep_at_least, 2 * buried_.size());
 }
 
+bool Process::freed_sends_done() const {
+  return std::ranges::all_of(buried_, [](const Request* request) { return request->kind != Request::Kind::send || request->done(); });
+}
+
 void Process::drop_buried(Request* request) {
   auto at = std::ranges::find(buried_, request);
   if (at != buried_.end()) drop_buried_at(static_cast<std::size_t>(at - buried_.begin()));

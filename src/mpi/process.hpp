@@ -109,6 +109,7 @@ class Process {
   // doubled since they were last, so that each costs a constant, and at the latest in MPI_Finalize.
   void bury(Request* request);  // takes the program's reference
   void sweep_buried();          // drops those that are done
+  bool freed_sends_done() const;
   void drop_buried(Request* request);  // this one, which is done
 
  private:

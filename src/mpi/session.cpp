@@ -16,6 +16,7 @@
 #include "mpi/comm_hints.hpp"
 #include "mpi/joining.hpp"
 #include "mpi/process.hpp"
+#include "segment/waiting.hpp"
 
 namespace hf::mpi {
 namespace {
@@ -66,7 +67,8 @@ int session_init(Process& p, Info* info, Errhandler& errhandler, Session*& sessi
   return success;
 }
 
-// Waits for nobody but those who still have to take what was sent (11.3.1).
+// Waits for nobody but those who still have to take what was sent (11.3.1): of a large message, whose request was freed, they may have no more than the
+// announcement.
 int session_finalize(Process& p, Session*& session) {
   flush_buffers(p, session);
   session->buffer.reset();
@@ -74,7 +76,9 @@ int session_finalize(Process& p, Session*& session) {
   --p.open_sessions;
   release(session);
   session = nullptr;
-  if (!is_in_use(p)) leave_job(p);
+  if (is_in_use(p)) return success;
+  p.engine->wait([&] { return p.freed_sends_done(); }, [] { return segment::several_ranks; });
+  leave_job(p);
   return success;
 }
 

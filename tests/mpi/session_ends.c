@@ -87,7 +87,8 @@ static void threads(void) {
 static void late_receivers(void) {
   const char* text = getenv("HOLDFAST_RANK");
   const int number = text ? atoi(text) : 0;
-  static int data[200000];
+  static int data[200000], more[200000];
+  MPI_Request request;
   if (number > 0) sleep_ms(100 * number);
   MPI_Session session = open_session();
   MPI_Comm comm = comm_of(session, "mpi://WORLD", "late receivers");
@@ -99,6 +100,14 @@ static void late_receivers(void) {
       if (world_rank == other) OK(MPI_Recv(data, 1000, MPI_INT, 0, i, comm, MPI_STATUS_IGNORE));
       if (world_rank == other) CHECK(holds(data, 4000, (unsigned)i));
     }
+  }
+  if (world_rank == 0) { /* on its way when the session is closed */
+    fill(more, sizeof more, 9);
+    OK(MPI_Isend(more, 200000, MPI_INT, world_size - 1, 9, comm, &request));
+    OK(MPI_Request_free(&request));
+  } else if (world_rank == world_size - 1) {
+    OK(MPI_Recv(data, 200000, MPI_INT, 0, 9, comm, MPI_STATUS_IGNORE));
+    CHECK(holds(data, sizeof data, 9));
   }
   OK(MPI_Comm_free(&comm));
   close_session(&session);
