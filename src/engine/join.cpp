@@ -234,8 +234,8 @@ void EngineImpl::finalize() {
     for (Peer* p : remote_peers_) rail_->confirm(p->rank);
     if (!held_.empty() || (optimist_ && !depends_on_nothing())) return false;
     for (auto& p : peers) {
-      // Of whom nothing is known yet, the address is on its way, or a rank of this node has yet to join: with sessions nobody waits for all.
-      const bool unknown = !job.keeps_payloads && (p->local || p->looked_up) && p->state == wire::RankState::absent;
+      // Of whom nothing is known yet, the addresses are on their way.
+      const bool unknown = !job.keeps_payloads && p->looked_up && p->state == wire::RankState::absent;
       if ((!p->running() && !unknown) || is_self(p->rank)) continue;
       if (!p->out.queue.empty() || !p->out.transfers.empty()) return false;
       if (!p->local && rail_->unconfirmed_bytes(p->rank) > 0) return false;
