@@ -30,11 +30,6 @@ int wait_with(const char* function, mtx_t* mutex, Wait wait) {
       [=] { return lock_mutex(mutex); }));
 }
 
-template <class Try>
-int try_to_lock(const char* function, mtx_t* mutex, Try tries) {
-  return result_of(attempt(function, [=] { return number_of(tries()); }, [=] { return number_of(lock_mutex(mutex)); }));
-}
-
 }  // namespace
 }  // namespace hf::recorder
 
@@ -48,14 +43,14 @@ HOLDFAST_REPLACES int mtx_lock(mtx_t* m) {
 HOLDFAST_REPLACES int mtx_trylock(mtx_t* m) {
   auto* real = next(next_mtx_trylock, "mtx_trylock");
   if (!threads.orders_locks(CALLER)) return real(m);
-  return try_to_lock("mtx_trylock", m, [=] { return real(m); });
+  return result_of(attempt_at_once("mtx_trylock", [=] { return number_of(real(m)); }));
 }
 
 HOLDFAST_REPLACES int mtx_timedlock(mtx_t* m, const timespec* until) {
   const Until at(CALLER, CLOCK_REALTIME, until);
   auto* real = next(next_mtx_timedlock, "mtx_timedlock");
   if (!threads.orders_locks(CALLER)) return real(m, until);
-  return try_to_lock("mtx_timedlock", m, [=] { return real(m, until); });
+  return result_of(attempt_until("mtx_timedlock", until, [=](const timespec* at_most) { return number_of(real(m, at_most)); }));
 }
 
 HOLDFAST_REPLACES int cnd_wait(cnd_t* condition, mtx_t* mutex) {

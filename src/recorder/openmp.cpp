@@ -54,22 +54,14 @@ void set_nest_lock(const void* caller, void* lock) {
 int test_lock(const void* caller, void* lock) {
   auto* real = next_for(caller, next_test_lock, "omp_test_lock");
   if (!threads.orders_locks(caller)) return real(lock);
-  auto take = [=] {
-    next_for(caller, next_set_lock, "omp_set_lock")(lock);
-    return 0;
-  };
-  return attempt("omp_test_lock", [=] { return real(lock) ? 0 : EBUSY; }, take) == 0;
+  return attempt_at_once("omp_test_lock", [=] { return real(lock) ? 0 : EBUSY; }) == 0;
 }
 
 int test_nest_lock(const void* caller, void* lock) {
   auto* real = next_for(caller, next_test_nest_lock, "omp_test_nest_lock");
   if (!threads.orders_locks(caller)) return real(lock);
   int depth = 0;  // how often it is locked then
-  auto take = [&] {
-    while ((depth = real(lock)) == 0) ::sched_yield();
-    return 0;
-  };
-  attempt("omp_test_nest_lock", [&] { return (depth = real(lock)) ? 0 : EBUSY; }, take);
+  attempt_at_once("omp_test_nest_lock", [&] { return (depth = real(lock)) ? 0 : EBUSY; });
   return depth;
 }
 

@@ -17,8 +17,9 @@ namespace {
 
 constexpr std::uint64_t default_patience_ms = 10'000;
 constexpr std::uint64_t slower = 4;  // a replay than the run before, at most, from one event to the next
-constexpr int spins = 50;            // looks at whose turn it is before sleeping
+constexpr unsigned spins = 50;       // looks before sleeping: at whose turn it is, or at what is to be had
 constexpr timespec look_every{0, 100'000'000};
+constexpr timespec try_again_soon{0, 50'000}, try_again_every{0, 1'000'000};
 
 const char* patience_text = nullptr;
 
@@ -90,7 +91,7 @@ bool Threads::await_turn(const char* function) {
     if (!over && !mine) ++waiting_;
     lock.unlock();
     if (over || mine) return mine;
-    for (int i = 0; i < spins && __atomic_load_n(&turn_word_, __ATOMIC_ACQUIRE) == turn; ++i) ::sched_yield();
+    for (unsigned i = 0; i < spins && __atomic_load_n(&turn_word_, __ATOMIC_ACQUIRE) == turn; ++i) ::sched_yield();
     futex_wait(&turn_word_, turn, &look_every);
     lock.lock();
     --waiting_;
@@ -98,6 +99,18 @@ bool Threads::await_turn(const char* function) {
     lock.unlock();
   }
   return false;
+}
+
+bool Threads::await_release(const char* function, unsigned looks) {
+  if (looks < spins) {
+    ::sched_yield();
+    return replaying();
+  }
+  futex_wait(&turn_word_, __atomic_load_n(&turn_word_, __ATOMIC_ACQUIRE), looks < 2 * spins ? &try_again_soon : &try_again_every);
+  lock.lock();
+  look_for_standstill(function);
+  lock.unlock();
+  return replaying();
 }
 
 void Threads::wake_waiting() {
@@ -198,10 +211,16 @@ void Threads::look_for_standstill(const char* function) {
   if (!ordered_ || !order.replaying() || inside_ > 0 || order.span_ms() >= ThreadOrder::span_max_ms) return;
   const std::uint64_t waited = coarse_ms() - moved_at_ms_;
   if (waited < patience_ms() + slower * order.span_ms()) return;
+  const unsigned own = self.number, whose = order.thread();
+  const unsigned long long operation = order.next(), seconds = waited / 1000;
   char text[200];
-  ::snprintf(text, sizeof text, "thread %u waits in %s for operation %llu, which is that of thread %u, for %llu s", unsigned{self.number},
-             function, static_cast<unsigned long long>(order.next()), unsigned{order.thread()},
-             static_cast<unsigned long long>(waited / 1000));
+  if (whose == own) {
+    ::snprintf(text, sizeof text, "thread %u waits in %s for what it had there in the run before, as operation %llu, for %llu s", own, function, operation,
+               seconds);
+  } else {
+    ::snprintf(text, sizeof text, "thread %u waits in %s for operation %llu, which is that of thread %u, for %llu s", own, function, operation, whose,
+               seconds);
+  }
   does_not_fit(text);
 }
 

@@ -56,6 +56,9 @@ class Threads {
 
   // Waits until the next operation is this thread's. False: nothing is replayed (any more). `function`: for a user.
   bool await_turn(const char* function);
+  // After await_turn has said true: what this thread had in the run before was not to be had at the `looks`-th look, from 0. Waits a moment. False: nothing
+  // is replayed any more.
+  bool await_release(const char* function, unsigned looks);
   // After await_turn: the outcome that the record has. After true alone.
   Outcome recorded_outcome() const { return order.outcome(); }
   // The operation is done, or begins. Returns its outcome: while replaying the recorded one.

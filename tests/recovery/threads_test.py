@@ -90,7 +90,7 @@ class Threads(unittest.TestCase):
     def test_threads_of_a_program_that_asks_for_less(self):
         funneled = ["env", "OMP_WAIT_POLICY=passive", PROGRAMS / "recovery_threads_funneled", 1000, 2]
         helped = [PROGRAMS / "recovery_threads_helped", 1000, 0]
-        inject = ["kill:rank=1,call=500", KILLS.format("10/s", SEED)]
+        inject = ["kill:rank=1,call=400", KILLS.format("10/s", SEED)]
         for nodes, protocol, command in some(itertools.product((1, 2), PROTOCOLS, (funneled, helped)), 3):
             outcome = jobs.run(BUILD, 3, command, nodes=nodes, inject=inject, timeout_s=100,
                                options=["--order-threads", "always", "--protocol", protocol])
@@ -155,6 +155,21 @@ class Threads(unittest.TestCase):
             outcome = jobs.run(BUILD, 2, command, inject=["kill:rank=0,call=2500"], timeout_s=60)
         self.assertEqual(outcome.exit_code, 1, outcome.stderr)
         self.assertRegex(outcome.stderr, r"the replay of its threads does not go on: thread \d waits in \S+ for operation \d+, which is that of thread \d")
+
+    def test_what_cannot_be_had_again_does_not_hang(self):
+        for how, level in itertools.product(("sem_trywait", "sem_timedwait", "pthread_mutex_trylock", "pthread_rwlock_timedwrlock"), ("multiple", "serialized")):
+            with tempfile.TemporaryDirectory() as directory:
+                command = ["env", "HOLDFAST_THREAD_PATIENCE_MS=500", PROGRAMS / "recovery_threads_tried", how, level, f"{directory}/mark"]
+                outcome = jobs.run(BUILD, 2, command, inject=["kill:rank=1,call=4"], timeout_s=30)
+            text = f"{outcome.shell_line()}\n{outcome.stderr}"
+            self.assertEqual(outcome.kills, 1, text)
+            self.assertRegex(outcome.stderr, rf"thread 1 waits in {how} for what it had there in the run before, as operation \d+", text)
+            if level == "multiple":
+                self.assertEqual((outcome.exit_code, outcome.stdout), (0, b"ok\n"), text)
+                self.assertIn("is not kept up from now on", outcome.stderr, text)
+            else:
+                self.assertEqual(outcome.exit_code, 1, text)
+                self.assertIn("the replay of its threads does not go on", outcome.stderr, text)
 
 
 if __name__ == "__main__":
