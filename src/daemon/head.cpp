@@ -274,7 +274,7 @@ void Head::on_agent_gone(int node) {
   if (std::exchange(states_[static_cast<std::size_t>(node)].gone, true)) return;
   ++nodes_gone_;
   for (int rank : ranks_at(node)) {
-    if (!rank_over_[static_cast<std::size_t>(rank)]) output_.on_over(rank);
+    if (!rank_over_[static_cast<std::size_t>(rank)]) output_.on_over(rank, false);
   }
   finish_if_over();
 }
@@ -419,7 +419,7 @@ void Head::on_rank_event(const Event& event, Bytes text, bool retold) {
       return;
     case EventKind::exited:
       if (set_state(event, wire::RankState::finished)) publish(event.rank);
-      output_.on_over(event.rank);
+      output_.on_over(event.rank, true);
       kills_.on_rank_over(event.rank);
       if (rank_over_[rank]) return;
       rank_over_[rank] = true;

@@ -155,7 +155,7 @@ void Head::lose_agent(int agent, const std::string& why) {
   watching_.on_node_lost(agent);
   std::vector<int> ranks = ranks_at(agent);
   if (ending_) {
-    for (int rank : ranks) output_.on_over(rank);
+    for (int rank : ranks) output_.on_over(rank, false);
     return finish_if_over();
   }
   const std::string what = fmt::format("node {} is lost: {}", agent, why);
@@ -181,7 +181,7 @@ void Head::lose_agent(int agent, const std::string& why) {
   }
   if (!cannot.empty()) {
     output_.say(fmt::format("{}; its ranks cannot start again: {}; the job ends", what, cannot));
-    for (int rank : ranks) output_.on_over(rank);
+    for (int rank : ranks) output_.on_over(rank, false);
     timeline_.on_lost_node(std::move(record));
     return end(1, 0);
   }

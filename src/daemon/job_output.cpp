@@ -160,11 +160,11 @@ void JobOutput::resume_at(int rank, OutputStream kind, const OutputGate::Positio
   say(fmt::format("rank {}: some of its {} was lost with the head", rank, kind == OutputStream::out ? "standard output" : "standard error"));
 }
 
-void JobOutput::on_over(int rank) {
+void JobOutput::on_over(int rank, bool done) {
   for (OutputStream kind : {OutputStream::out, OutputStream::error}) {
     if (Stream& s = stream(rank, kind); !s.unheard) {
       std::string out;
-      s.gate.on_end(out);
+      s.gate.on_end(done, out);
       pass_on(rank, kind, std::move(out));
       after(rank, kind);
     }

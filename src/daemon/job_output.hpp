@@ -28,7 +28,7 @@ class JobOutput {
   // stream that was written last comes last.
   void resume(const KeptMark& mark);
   void resume_at(int rank, OutputStream stream, const OutputGate::Position& next);
-  void on_over(int rank);              // the rank will write no more
+  void on_over(int rank, bool done);   // the rank will write no more. `done`: it has ended by itself, with exit code 0
   void set_terminal(OutputStream stream, bool is);  // false at first
   void set_answered(bool may_be);  // the job's input may still bring something. True at first
   void say(const std::string& line);   // "holdfast: line" on stderr

@@ -62,7 +62,7 @@ TEST_F(JobOutputTest, ABeginningWaitsForItsEnd) {
   write(1, "rd\n");
   EXPECT_EQ(shown(), "two\nthird\n");
   write(0, "last");
-  output_->on_over(0);
+  output_->on_over(0, true);
   EXPECT_EQ(shown(), "last");
   write(1, std::string(OutputGate::open_bytes_max, 'x'));
   EXPECT_EQ(shown().size(), OutputGate::open_bytes_max);
@@ -128,7 +128,7 @@ TEST_F(JobOutputTest, OthersWaitForTheEndOfAPrompt) {
   pass(soon_ms);
   EXPECT_EQ(shown(), "what");
   write(1, "of 1\n");
-  output_->on_over(0);
+  output_->on_over(0, true);
   EXPECT_EQ(shown(), "of 1\n");
   EXPECT_EQ(taken_, written_);
 }
@@ -154,6 +154,19 @@ TEST_F(JobOutputTest, WhereOthersLeaveBeginningsTooNoneIsAPrompt) {
   write(0, "name? ");
   pass(soon_ms);
   EXPECT_EQ(shown(), "of 1\n");
+}
+
+TEST_F(JobOutputTest, ARankThatWasEndedInItsReplayDidNotWriteOtherwise) {
+  for (bool done : {false, true}) {
+    begin(2);
+    error_.clear();
+    write(1, "one\ntwo\n");
+    output_->on_started(1);
+    write(1, "one\n");
+    output_->on_over(1, done);
+    EXPECT_EQ(shown(), "one\ntwo\n");
+    EXPECT_EQ(error_, done ? "holdfast: rank 1: after its restart, line 2 of its standard output differs from what had been passed on\n" : "");
+  }
 }
 
 TEST_F(JobOutputTest, AnotherHeadGoesOnBehindAPrompt) {

@@ -109,8 +109,9 @@ void OutputGate::on_restart() {
   replay_ = {};
 }
 
-void OutputGate::on_end(std::string& pass_on) {
+void OutputGate::on_end(bool done, std::string& pass_on) {
   pass_open_line(pass_on);
+  if (!done) return;
   if (lines_ < passed_lines_ || line_bytes_ < passed_open_) differs();
 }
 

@@ -25,8 +25,9 @@ class OutputGate {
   void pass_open_line(std::string& pass_on);  // an unfinished line has waited long enough, or the stream has ended
   bool has_open_line() const { return !open_.empty(); }
   void on_restart();  // what follows is written by a new incarnation; what waits of the old one is dropped
-  // The stream has ended: passes on what waits. What an earlier incarnation has written beyond it is a difference.
-  void on_end(std::string& pass_on);
+  // The stream has ended: passes on what waits. What an earlier incarnation has written beyond it is a difference, if the rank is `done`: one that was
+  // ended in the middle of its replay would have written that yet.
+  void on_end(bool done, std::string& pass_on);
   // How far output has been passed on; `open_bytes` are of the line after those.
   struct Position {
     std::uint64_t lines = 0, open_bytes = 0;

@@ -119,9 +119,28 @@ TEST(OutputGate, LessOutputThanBeforeIsADifference) {
   feed(gate, "a\nb\n");
   gate.on_restart();
   std::string out = feed(gate, "a\n");
-  gate.on_end(out);
+  gate.on_end(true, out);
   EXPECT_EQ(out, "");
   EXPECT_EQ(gate.take_difference(), 2u);
+}
+
+TEST(OutputGate, WhoWasEndedInItsReplayWroteNothingElse) {
+  OutputGate gate;
+  feed(gate, "a\nb\n");
+  gate.on_restart();
+  std::string out = feed(gate, "a\nc");
+  gate.on_end(false, out);
+  EXPECT_EQ(out, "");
+  EXPECT_FALSE(gate.take_difference());
+}
+
+TEST(OutputGate, AnotherLineBeforeThatIsADifference) {
+  OutputGate gate;
+  feed(gate, "a\nb\nc\n");
+  gate.on_restart();
+  std::string out = feed(gate, "A\n");
+  gate.on_end(false, out);
+  EXPECT_EQ(gate.take_difference(), 1u);
 }
 
 TEST(OutputGate, LongOpenLinePasses) {
@@ -152,7 +171,7 @@ TEST(OutputGate, ExactlyOnceWhateverTheCuts) {
         at += n;
       }
     }
-    gate.on_end(out);
+    gate.on_end(true, out);
     ASSERT_EQ(out, text);
     ASSERT_FALSE(gate.take_difference());
   }
