@@ -3,11 +3,19 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/times.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "recorder/aside.hpp"
 #include "recorder/onward.hpp"
+
+// Of <sys/timeb.h>, which goes out of use.
+struct timeb {
+  time_t time;
+  unsigned short millitm;
+  short timezone, dstflag;
+};
 
 namespace hf::recorder {
 namespace {
@@ -21,7 +29,11 @@ time_t (*next_time)(time_t*);
 int (*next_timespec_get)(timespec*, int);
 clock_t (*next_clock)();
 clock_t (*next_times)(tms*);
+int (*next_ftime)(timeb*);
 int (*next_getrusage)(int, rusage*);
+pid_t (*next_wait4)(pid_t, int*, int, rusage*);
+int (*next_getitimer)(__itimer_which_t, itimerval*);
+int (*next_setitimer)(__itimer_which_t, const itimerval*, itimerval*);
 
 std::uint64_t read_system(std::uint32_t clock) {
   timespec t{};
@@ -59,6 +71,12 @@ void read_bytes(Call call, Value* value, const char* function, GoOn go_on) {
   });
 }
 
+// What depends on nothing that was said before.
+template <class Value>
+void read_bytes(Call call, Value* value, const char* function) {
+  read_bytes(call, value, function, [](Value&, bool) {});
+}
+
 template <class Integer>
 void go_on_with(Onward& onward, Integer& value, bool replayed, std::int64_t known = 0) {
   value = static_cast<Integer>(replayed ? onward.replayed(value) : onward.from_system(value, known));
@@ -90,12 +108,19 @@ void go_on_with_times(Times& now, bool replayed) {
   for (int i = 0; i < 4; ++i) go_on_with(used_ticks[i], *used[i], replayed);
 }
 
+// Where the program does not wait, whether a process has ended, and with it the number of events, differs from run to run.
+pid_t wait_for_child(const void* caller, const char* function, pid_t child, int* status, int options, rusage* usage) {
+  const pid_t ended = next(next_wait4, "wait4")(child, status, options, usage);
+  if (ended > 0 && usage && (options & WNOHANG) == 0 && process.records(caller)) read_bytes(Call::child_usage, usage, function);
+  return ended;
+}
+
 timespec to_timespec(std::uint64_t ns) { return {static_cast<time_t>(ns / second_ns), static_cast<long>(ns % second_ns)}; }
 
 }  // namespace
 
 void give_time(double* seconds) {
-  if (process.records(nullptr)) read_bytes(Call::mpi_time, seconds, "MPI_Wtime", [](double&, bool) {});
+  if (process.records(nullptr)) read_bytes(Call::mpi_time, seconds, "MPI_Wtime");
 }
 
 }  // namespace hf::recorder
@@ -131,6 +156,15 @@ HOLDFAST_REPLACES time_t time(time_t* t) noexcept {
   return seconds;
 }
 
+HOLDFAST_REPLACES int ftime(timeb* t) {
+  const int result = next(next_ftime, "ftime")(t);
+  if (result != 0 || !process.records(CALLER)) return result;
+  const std::uint64_t ns = read_clock(CLOCK_REALTIME);
+  t->time = static_cast<time_t>(ns / second_ns);
+  t->millitm = static_cast<unsigned short>(ns % second_ns / 1'000'000);
+  return result;
+}
+
 HOLDFAST_REPLACES int timespec_get(timespec* t, int base) noexcept {
   if (base != TIME_UTC || !process.records(__builtin_return_address(0))) return next(next_timespec_get, "timespec_get")(t, base);
   *t = to_timespec(read_clock(CLOCK_REALTIME));
@@ -162,5 +196,25 @@ HOLDFAST_REPLACES int getrusage(int whose, rusage* usage) noexcept {
     go_on_with(used.user, now.ru_utime, replayed);
     go_on_with(used.system, now.ru_stime, replayed);
   });
+  return result;
+}
+
+HOLDFAST_REPLACES pid_t wait4(pid_t child, int* status, int options, rusage* usage) noexcept {
+  return wait_for_child(CALLER, "wait4", child, status, options, usage);
+}
+
+HOLDFAST_REPLACES pid_t wait3(int* status, int options, rusage* usage) noexcept {
+  return wait_for_child(CALLER, "wait3", WAIT_ANY, status, options, usage);
+}
+
+HOLDFAST_REPLACES int getitimer(__itimer_which_t which, itimerval* left) noexcept {
+  const int result = next(next_getitimer, "getitimer")(which, left);
+  if (result == 0 && process.records(CALLER)) read_bytes(Call::interval_timer, left, "getitimer");
+  return result;
+}
+
+HOLDFAST_REPLACES int setitimer(__itimer_which_t which, const itimerval* wanted, itimerval* had) noexcept {
+  const int result = next(next_setitimer, "setitimer")(which, wanted, had);
+  if (result == 0 && had && process.records(CALLER)) read_bytes(Call::interval_timer, had, "setitimer");
   return result;
 }

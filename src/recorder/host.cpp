@@ -5,8 +5,11 @@
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
 #include "recorder/aside.hpp"
+
+extern "C" long __sysconf(int) noexcept;  // sysconf, under a name that needs no search: memory allocators call it before anything else
 
 namespace hf::recorder {
 namespace {
@@ -55,6 +58,21 @@ int find_processor(const void* caller, Processor& processor) {
                   [](Processor* to) { return next(next_getcpu, "getcpu")(&to->number, &to->node); });
 }
 
+long ask_for_available_pages() { return __sysconf(_SC_AVPHYS_PAGES); }
+long find_available_pages(const void* caller) {
+  if (!process.records(caller)) return ask_for_available_pages();
+  return aside([] {
+    LibcOperation operation("get_avphys_pages");
+    if (!operation.records()) return ask_for_available_pages();
+    std::uint64_t value = 0;
+    if (!process.recording.replay_value(Call::available_pages, value)) {
+      value = static_cast<std::uint64_t>(ask_for_available_pages());
+      process.recording.record_value(Call::available_pages, value);
+    }
+    return static_cast<long>(value);
+  });
+}
+
 struct Load {
   double average[3];
 };
@@ -82,6 +100,10 @@ HOLDFAST_REPLACES int getcpu(unsigned* number, unsigned* node) noexcept {
 HOLDFAST_REPLACES int sysinfo(struct sysinfo* to) noexcept {
   return recorded(CALLER, Call::system_info, "sysinfo", to, next(next_sysinfo, "sysinfo"));
 }
+
+HOLDFAST_REPLACES long get_avphys_pages() noexcept { return find_available_pages(CALLER); }
+
+HOLDFAST_REPLACES long sysconf(int name) noexcept { return name == _SC_AVPHYS_PAGES ? find_available_pages(CALLER) : __sysconf(name); }
 
 HOLDFAST_REPLACES int getloadavg(double* to, int count) noexcept {
   Load load{};

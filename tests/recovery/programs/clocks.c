@@ -80,6 +80,27 @@ static void learn_bytes(const void* bytes, size_t count) {
   for (size_t i = 0; i < count; ++i) learn(((const unsigned char*)bytes)[i]);
 }
 
+struct broken_down { /* timeb, whose header goes out of use */
+  time_t time;
+  unsigned short milliseconds;
+  short zone, summer;
+};
+int ftime(struct broken_down*);
+
+static void look_at_what_is_old(void) {
+  struct broken_down t;
+  const struct itimerval wanted = {.it_value = {.tv_sec = 1000}};
+  struct itimerval timer[2];
+  need(ftime(&t) == 0 && t.milliseconds < 1000, "ftime");
+  learn((uint64_t)t.time * 1000 + t.milliseconds);
+  need(setitimer(ITIMER_REAL, &wanted, &timer[0]) == 0 && getitimer(ITIMER_REAL, &timer[1]) == 0, "a timer");
+  need(timer[1].it_value.tv_sec >= 990, "a timer that has just been set");
+  learn_bytes(timer, sizeof timer);
+  learn((uint64_t)get_avphys_pages());
+  learn((uint64_t)sysconf(_SC_AVPHYS_PAGES));
+  need(sysconf(_SC_PAGESIZE) >= 4096, "sysconf");
+}
+
 static void look_at_host(void) {
   unsigned processor = 0, node = 0;
   struct sysinfo info;
@@ -226,6 +247,7 @@ int main(int argc, char** argv) {
     look_at_clocks();
     look_at_random(round);
     look_at_host();
+    look_at_what_is_old();
     name_own_process();
     wait_by_clock(0.0005);
     if (round % 10 == 0) wait_until_times();
