@@ -21,7 +21,6 @@ bool is_made_here(const char* path);  // Name::made_here
 bool is_new(const char* path);
 bool is_older(const char* path);  // than the rank, as is known of what its first incarnation finds
 void mark_made(const char* path);
-void keep_in_sight(const char* path);  // FileStep::in_sight, once for each name
 void forget_out_of_sight(const char* path);
 void mark_gone(const char* path, bool done = true);  // `done`: by this incarnation too
 

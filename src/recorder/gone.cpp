@@ -55,7 +55,8 @@ bool make_out_of_sight(const char* path, Name& name, bool anywhere) {
 }
 
 bool pass_out_of_sight(const char* path, Name& name, unsigned occurrence, bool empties) {
-  const bool passes = (empties || name.is_written_over) && process.recording.was_written_over(name.hash, occurrence);
+  if (name.made_here) return false;  // this incarnation has emptied it, by an opening that may still be in use
+  const bool passes = (empties || name.is_written_over) && process.recording.is_complete(name.hash, occurrence);
   if (!passes || !is_there(path) || strstr(path, "..")) return false;  // by another name of its directory it may be read too
   if (empties) drop_out_of_sight(name);
   if (!make_out_of_sight(path, name, false)) return false;

@@ -1,5 +1,5 @@
 // Files out of sight, for this rank alone: what the run before made in a directory that is gone now (another rank has removed it since, as one that a rank makes for the files
-// of all), what it wrote and wrote over later, which those that live may be reading, and what it read and is another one now (kept.hpp). docs/recorder.md, Files.
+// of all), what it wrote to the end, which those that live may be reading, or have changed since, and what it read and is another one now (kept.hpp). docs/recorder.md, Files.
 #pragma once
 #include <errno.h>
 
@@ -31,13 +31,14 @@ class Where {
 // What opens a file: open(path, keeps) is true, or errno says why it is not; `keeps`: what is in it stays, though the program empties it.
 struct Opening {
   bool empties;
-  bool only_writes;  // at places, not behind what is there
+  bool only_writes;  // at places, not behind what is there; and nobody adds to it later
 };
 
 // By which the run before made the file. `closed`: it was closed again, and nothing more was written to it then.
 template <class Open>
 bool make_again(const char* path, Name& name, bool closed, Opening how, Open open) {
   drop_kept(name);
+  keep_in_sight(path);
 #ifdef HOLDFAST_MUTATE_EMPTY_AGAIN
   how.only_writes = false;
 #endif
@@ -63,7 +64,7 @@ bool open_first(const char* path, Name& name, bool empties, Open open) {
   return done;
 }
 
-// What was written over later. False: it is to be done in sight.
+// What is complete, or was written over later. False: it is to be done in sight.
 bool pass_out_of_sight(const char* path, Name& name, unsigned occurrence, bool empties);
 
 // The n-th time that a file of this name is opened by what makes it where it is not there.
@@ -83,6 +84,7 @@ bool open_by_making(const char* path, Opening how, Open open) {
   if (name->is_appended && !how.empties) return open(Where(path).path(), false);
   if (name->is_written_over) drop_out_of_sight(*name);
   const bool closed = process.recording.was_closed(FileStep::closed, name->hash, occurrence, false);
+  how.only_writes = how.only_writes && !process.recording.replay_file(FileStep::written, name->hash, occurrence + 1, state);
   if (!make_again(path, *name, closed, how, open)) return false;
   if (how.empties) name->made_here = true;
   return true;

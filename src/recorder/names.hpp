@@ -24,6 +24,8 @@ constexpr std::size_t names_max = 1 << 16;
 std::uint64_t hash_of(const char* path, std::uint64_t hash = 14695981039346656037u);  // of all that it is called; ./a//b is a/b
 Name* name_of(std::uint64_t hash);  // null: there are too many
 
+void keep_in_sight(const char* path);  // file_steps.cpp: FileStep::in_sight is recorded, once for each name
+
 // A program may give no name at all, which is the system's to refuse. The compiler believes the C library's headers, which say that there is one.
 inline bool is_name(const char* path) {
   asm("" : "+r"(path));

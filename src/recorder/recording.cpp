@@ -173,14 +173,15 @@ void Recording::record_closed(FileStep closed, std::uint64_t name, unsigned occu
   if (occurrence <= looks_max && !replay_file(step, name, 0, known)) record_file(step, name, {quietly ? 1 : 0, 0});
 }
 
-bool Recording::was_written_over(std::uint64_t name, unsigned occurrence) const {
+bool Recording::is_complete(std::uint64_t name, unsigned occurrence) const {
 #ifdef HOLDFAST_MUTATE_WRITE_ALL_AGAIN
   return false;
 #endif
-  FileState state;
-  if (replay_file(FileStep::in_sight, name, 0, state)) return false;
-  while (was_closed(FileStep::closed, name, occurrence, true) && replay_file(FileStep::written, name, ++occurrence, state)) {
-    if (state.bytes > 0 && (state.bytes & Written::emptied) != 0) return (state.bytes & Written::alone) != 0;
+  FileState next;
+  if (replay_file(FileStep::in_sight, name, 0, next)) return false;
+  while (was_closed(FileStep::closed, name, occurrence, true)) {
+    if (!replay_file(FileStep::written, name, ++occurrence, next)) return true;
+    if (next.bytes > 0 && (next.bytes & Written::emptied) != 0) return (next.bytes & Written::alone) != 0;
   }
   return false;
 }

@@ -35,7 +35,7 @@ enum class FileStep : std::uint32_t {
   linked,                         // link, symlink, mkfifo
   unread,                         // closed again, and not read: the n-th that was used
   written,                        // opened by what makes it where it is not there, without O_EXCL; recorded when that has been done, with what Written says
-  in_sight,                       // known by another name too (renamed, linked), or changed by its name: it is to be the file itself in each replay
+  in_sight,                       // known by another name too (renamed, linked), changed by its name, or written again in place: it is to be the file itself in each replay
   closed,                         // the n-th that was `written`, when all that wrote to it was closed, as far as the recorder can tell
   closed_new,                     // the same of the n-th that was `made`
   ended = 32
@@ -114,8 +114,9 @@ class Recording {
   // what the run before has left there.
   bool replay_file(FileStep step, std::uint64_t name, unsigned occurrence, FileState& state) const;
   void record_file(FileStep step, std::uint64_t name, FileState state);
-  // What is written by the n-th opening was closed, and then written over by opening the file anew, and nobody but this rank itself needs it before that.
-  bool was_written_over(std::uint64_t name, unsigned occurrence) const;
+  // What is written by the n-th opening was closed, as what was added to it later; and it stays so, or was written over by opening the file anew, and nobody but this rank
+  // itself needs it before that.
+  bool is_complete(std::uint64_t name, unsigned occurrence) const;
   bool was_closed(FileStep closed, std::uint64_t name, unsigned occurrence, bool quietly) const;  // `quietly`: nothing else can have had it open
   void record_closed(FileStep closed, std::uint64_t name, unsigned occurrence, bool quietly);
   bool is_first() const { return begin_ == end_; }  // no predecessor has recorded anything

@@ -19,6 +19,17 @@ static void add_line(const char* path, int round) {
   need(file != NULL && fprintf(file, "%d\n", round) > 0 && fclose(file) == 0, path);
 }
 
+/* Begun anew, and added to, by a stream or by a descriptor. */
+static void begin_and_add(const char* path, int round, int by_descriptor) {
+  if (by_descriptor) {
+    int fd = open(path, O_WRONLY | O_CREAT | (round == 0 ? O_TRUNC : O_APPEND), 0600);
+    need(fd >= 0 && dprintf(fd, "%d\n", round) > 0 && close(fd) == 0, path);
+  } else {
+    FILE* file = fopen(path, round == 0 ? "w" : "a");
+    need(file != NULL && fprintf(file, "%d\n", round) > 0 && fclose(file) == 0, path);
+  }
+}
+
 static void write_line(int fd, int round) {
   char line[20];
   snprintf(line, sizeof line, "%d\n", round);
@@ -46,12 +57,17 @@ int main(int argc, char** argv) {
   FILE* kept = rank == 0 ? fopen("kept", "a") : NULL; /* what it holds back is written at the end, or when there is much */
   int fd = rank == 0 ? open("descriptor", O_WRONLY | O_CREAT | O_APPEND, 0600) : -1;
   int copy = rank == 0 ? dup(fd) : -1;
+  int emptied = rank == 0 ? open("emptied", O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600) : -1; /* by another opening too */
   for (int round = 0; round < ROUNDS; ++round) {
     if (rank == 0) {
       add_line("old", round);
       add_line("new", round);
+      begin_and_add("begun", round, 0);
+      begin_and_add("begun_too", round, 1);
       fprintf(kept, "%0200d\n", round);
       write_line(round % 2 == 0 ? fd : copy, round);
+      if (round == 5) need(fclose(fopen("emptied", "w")) == 0, "emptied");
+      write_line(emptied, round);
       if (round % 8 == 7) check_read("old", 1000, round);
       if (round % 8 == 3) check_read("new", 0, round);
     }
