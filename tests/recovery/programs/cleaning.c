@@ -5,18 +5,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "need.h"
+
 enum { ROUNDS = 1200 };
 
 static const char* name_of(const char* what, int i) {
   static char name[40];
   snprintf(name, sizeof name, "%s_%d", what, i);
   return name;
-}
-
-static void need(int holds, const char* what) {
-  if (holds) return;
-  perror(what);
-  MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
 static void clean(void) {

@@ -5,13 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { ROUNDS = 30, LINES = 1000 };
+#include "need.h"
 
-static void need(int holds, const char* what) {
-  if (holds) return;
-  perror(what);
-  MPI_Abort(MPI_COMM_WORLD, 3);
-}
+enum { ROUNDS = 30, LINES = 1000 };
 
 static const char* name_of(const char* what, int rank) {
   static char name[40];

@@ -8,15 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "need.h"
+
 enum { ROUNDS = 40 };
 static const char* const kinds[] = {"whole", "added", "new", "exclusive", "kept"};
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
-
-static void need(int holds, const char* what) {
-  if (holds) return;
-  perror(what);
-  MPI_Abort(MPI_COMM_WORLD, 3);
-}
 
 static const char* name_of(const char* kind, int round, int rank) {
   static char name[80];
