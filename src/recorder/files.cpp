@@ -22,9 +22,12 @@ int (*next_openat)(int, const char*, int, ...);
 FILE* (*next_fopen)(const char*, const char*);
 FILE* (*next_freopen)(const char*, const char*, FILE*);
 
-// It is not only read: what it is about now is the file itself.
-void drop_kept_of(const char* path) {
-  if (Name* name = name_of(hash_of(path))) drop_kept(*name);
+// It is not only read: what it is about now is the file itself. What is written to a file that is complete, without making it, is no step of the record.
+void drop_kept_of(const char* path, bool creates) {
+  Name* name = name_of(hash_of(path));
+  if (!name) return;
+  drop_kept(*name);
+  if (!creates && name->is_written_over) drop_out_of_sight(*name);
 }
 
 // The file, a stream or a descriptor, was opened by the last of these steps with the name.
@@ -58,7 +61,7 @@ int open_aside(const char* path, int flags, Open open) {
   const bool creates = (flags & O_CREAT) != 0, writes = (flags & O_ACCMODE) != O_RDONLY;
   if (creates && (flags & O_EXCL) != 0) return open_new(path, flags, open);
   const bool empties = (flags & O_TRUNC) != 0, reads = (flags & O_ACCMODE) != O_WRONLY || (flags & O_APPEND) != 0;
-  if (writes) drop_kept_of(path);
+  if (writes) drop_kept_of(path, creates);
   if (empties && !creates) {
     keep_if_read(path);
     mark_made(path);
@@ -162,7 +165,7 @@ FILE* open_stream_aside(const char* path, const char* mode, Open open) {
   const bool empties = mode[0] == 'w', creates = mode[0] != 'r';
   if (empties && strchr(mode, 'x')) return open_new_stream(path, mode, open);
   const bool writes = creates || strchr(mode, '+');
-  if (writes) drop_kept_of(path);
+  if (writes) drop_kept_of(path, creates);
   const Used used = empties ? Used{} : use(path, {creates, !creates || strchr(mode, '+'), writes, mode[0] == 'a'});
   if (used.found == Found::absent) return open("", mode);  // takes memory and gives it back, which the program finds there afterwards
   FILE* file = nullptr;

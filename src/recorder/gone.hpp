@@ -58,9 +58,11 @@ bool open_first(const char* path, Name& name, bool empties, Open open) {
   settle(path);
   if (empties) keep_if_read(path);
   const bool done = open(path, false);
+  const int error = errno;
   if (done) drop_out_of_sight(name);
-  process.recording.record_file(FileStep::written, name.hash, {done ? how_written(empties) : -std::int64_t{errno}, 0});
+  process.recording.record_file(FileStep::written, name.hash, {done ? how_written(empties) : -std::int64_t{error}, 0});
   if (done && empties) name.made_here = true;
+  errno = error;
   return done;
 }
 

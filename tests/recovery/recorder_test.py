@@ -210,7 +210,7 @@ class Recorder(unittest.TestCase):
                 outcome = jobs.run(BUILD, 2, [ADDED, directory], inject=kills, options=options)
                 self.assertEqual((outcome.exit_code, outcome.kills > 0), (0, True), f"HOLDFAST_SEED={seed}: " + outcome.shell_line() + outcome.stderr)
                 lines = "".join(f"{i}\n" for i in range(40))
-                wanted = {"old": "1000\n" + lines, "new": lines, "begun": lines, "begun_too": lines, "emptied": "".join(f"{i}\n" for i in range(5, 40)), "descriptor": lines, "kept": "1000\n" + "".join(f"{i:0200}\n" for i in range(40))}
+                wanted = {"old": "1000\n" + lines, "new": lines, "patched": "".join(f"{chr(97 + i % 26)}0" for i in range(40)), "begun": lines, "begun_too": lines, "emptied": "".join(f"{i}\n" for i in range(5, 40)), "descriptor": lines, "kept": "1000\n" + "".join(f"{i:0200}\n" for i in range(40))}
                 self.assertEqual({p.name: p.read_text() for p in directory.iterdir()}, wanted, f"HOLDFAST_SEED={seed}")
 
     def test_files_are_not_emptied_again(self):
