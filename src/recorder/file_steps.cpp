@@ -25,6 +25,12 @@ FileState state_of(const char* name, Use use) {
   return {status.st_size, status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec};
 }
 
+// What is out of sight and what is there contain the same. A look of the run before has shown the program which file the one out of sight is, perhaps.
+bool is_the_same(const char* path) {
+  const FileState there = contents_of(path), out_of_sight = contents_of(Where(path).path());
+  return there.bytes == out_of_sight.bytes && there.changed_ns == out_of_sight.changed_ns;
+}
+
 // As it was used in the run before, which found it as it was `before`.
 Found use_again(const char* path, Use use, Name& name, std::uint32_t occurrence, const FileState& before) {
   if (before.bytes < 0 && !use.creates) return Found::absent;
@@ -88,7 +94,7 @@ Used use(const char* path, Use use) {
   if (process.recording.replay_file(FileStep::used, name->hash, occurrence, before)) return {use_again(path, use, *name, occurrence, before), name, occurrence};
   settle(path);
   drop_kept(*name);
-  if (name->is_written_over) drop_out_of_sight(*name);
+  if (name->is_written_over && (use.writes || !is_the_same(path))) drop_out_of_sight(*name);
   const FileState now = state_of(path, use);
   if (!use.writes) keep_if_young(path, *name, now);
   process.recording.record_file(FileStep::used, name->hash, now);
