@@ -27,6 +27,7 @@ Appended all[appended_max];
 constexpr int descriptors_max = 4096;  // those above are left as they are
 constexpr std::size_t piece_bytes = 64 << 10;
 std::byte ours[piece_bytes], theirs[piece_bytes];
+std::size_t piece_of(std::int64_t left) { return left < static_cast<std::int64_t>(piece_bytes) ? static_cast<std::size_t>(left) : piece_bytes; }
 
 Appended* find(const Name* name) {
   for (Appended& one : all) {
@@ -61,8 +62,7 @@ bool copy_head(const char* from, int to, std::int64_t bytes) {
   if (fd < 0) return false;
   std::int64_t at = 0;
   while (at < bytes) {
-    const std::size_t piece = bytes - at < static_cast<std::int64_t>(piece_bytes) ? static_cast<std::size_t>(bytes - at) : piece_bytes;
-    const long got = ::syscall(SYS_pread64, fd, ours, piece, at);
+    const long got = ::syscall(SYS_pread64, fd, ours, piece_of(bytes - at), at);
     if (got <= 0 || ::syscall(SYS_pwrite64, to, ours, got, at) != got) break;
     at += got;
   }
@@ -73,8 +73,7 @@ bool copy_head(const char* from, int to, std::int64_t bytes) {
 // The first `bytes` behind `at` of both.
 bool same(int a, int b, std::int64_t at, std::int64_t bytes) {
   while (bytes > 0) {
-    const std::size_t piece = bytes < static_cast<std::int64_t>(piece_bytes) ? static_cast<std::size_t>(bytes) : piece_bytes;
-    const long got = ::syscall(SYS_pread64, a, ours, piece, at);
+    const long got = ::syscall(SYS_pread64, a, ours, piece_of(bytes), at);
     if (got <= 0 || ::syscall(SYS_pread64, b, theirs, got, at) != got || memcmp(ours, theirs, static_cast<std::size_t>(got)) != 0) return false;
     at += got;
     bytes -= got;
@@ -84,8 +83,7 @@ bool same(int a, int b, std::int64_t at, std::int64_t bytes) {
 
 bool add(int to, int from, std::int64_t at, std::int64_t end) {
   while (at < end) {
-    const std::size_t piece = end - at < static_cast<std::int64_t>(piece_bytes) ? static_cast<std::size_t>(end - at) : piece_bytes;
-    const long got = ::syscall(SYS_pread64, from, ours, piece, at);
+    const long got = ::syscall(SYS_pread64, from, ours, piece_of(end - at), at);
     if (got <= 0 || ::syscall(SYS_write, to, ours, got) != got) return false;
     at += got;
   }

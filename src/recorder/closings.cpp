@@ -44,7 +44,7 @@ Watched* find(FILE* stream) {
 
 void note_unread(const Watched& closed) {
   FileState none;
-  const auto step = static_cast<FileStep>(static_cast<std::uint32_t>(FileStep::unread) | closed.occurrence << look_shift);
+  const FileStep step = numbered(FileStep::unread, closed.occurrence);
   if (!process.recording.replay_file(step, closed.name, 0, none)) process.recording.record_file(step, closed.name, {});
 }
 
@@ -102,8 +102,7 @@ void forget(FILE* stream) {
 
 bool was_unread(const Name& name, std::uint32_t occurrence) {
   FileState none;
-  const auto step = static_cast<FileStep>(static_cast<std::uint32_t>(FileStep::unread) | occurrence << look_shift);
-  return occurrence <= looks_max && process.recording.replay_file(step, name.hash, 0, none);
+  return occurrence <= looks_max && process.recording.replay_file(numbered(FileStep::unread, occurrence), name.hash, 0, none);
 }
 
 }  // namespace hf::recorder

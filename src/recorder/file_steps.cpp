@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include "recorder/appended.hpp"
+#include "recorder/closings.hpp"
 #include "recorder/contents.hpp"
 #include "recorder/gone.hpp"
 #include "recorder/kept.hpp"
 #include "recorder/looks.hpp"
 #include "recorder/made.hpp"
-#include "recorder/closings.hpp"
 
 namespace hf::recorder {
 namespace {

@@ -10,11 +10,10 @@
 #include "recorder/file_steps.hpp"
 #include "recorder/looks.hpp"
 #include "recorder/made.hpp"
+#include "recorder/uncut.hpp"
 
 namespace hf::recorder {
 namespace {
-
-constexpr int descriptors_from = 512;  // those that the program is given are to be the same as in the run before
 
 // In the nearest directory that is there, without a name; else in memory, if `anywhere`.
 int open_unnamed(const char* path, bool anywhere) {
@@ -45,12 +44,9 @@ Where::Where(const char* path) : path_(path) {
 
 bool make_out_of_sight(const char* path, Name& name, bool anywhere) {
   if (name.out_of_sight != 0) return true;
-  const int fd = open_unnamed(path, anywhere);
+  const int fd = move_apart(open_unnamed(path, anywhere));
   if (fd < 0) return false;
-  const long high = ::syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, descriptors_from);
-  ::syscall(SYS_close, fd);
-  if (high < 0) return false;
-  name.out_of_sight = static_cast<int>(high);
+  name.out_of_sight = fd;
   return true;
 }
 
@@ -61,7 +57,6 @@ bool pass_out_of_sight(const char* path, Name& name, unsigned occurrence, bool e
   if (empties) drop_out_of_sight(name);
   if (!make_out_of_sight(path, name, false)) return false;
   name.is_written_over = true;
-  name.made_here = false;  // what has this name is another one
   return true;
 }
 

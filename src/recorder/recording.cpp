@@ -18,9 +18,6 @@ bool is_coarse(std::uint32_t clock) { return clock == CLOCK_REALTIME_COARSE || c
 bool is_cpu_time(std::uint32_t clock) { return clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID; }
 std::uint64_t step_of(std::uint32_t clock) { return is_coarse(clock) ? 0 : 1; }
 
-
-FileStep numbered(FileStep step, unsigned number) { return static_cast<FileStep>(static_cast<std::uint32_t>(step) | number << look_shift); }
-
 }  // namespace
 
 void Recording::load(const std::byte* past, std::size_t bytes, std::uint64_t clock_reads, FilePlace* places) {
@@ -215,7 +212,7 @@ const std::byte* Recording::find_kept(const KeptPiece& piece, std::size_t& bytes
 }
 
 bool Recording::replay_look(FileLook look, std::int64_t how, std::int64_t& error, FileStatus* status) {
-  const std::uint32_t what = static_cast<std::uint32_t>(look.step) | look.number << look_shift;
+  const auto what = static_cast<std::uint32_t>(numbered(look.step, look.number));
   if (const auto found = files_.find(look.name, what | core::vprotocol::file_found); found.size() > 0) {
     if (!status) owner_.diverged("the record of the run before is damaged");
     error = 0;

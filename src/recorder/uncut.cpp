@@ -21,7 +21,8 @@ struct Uncut {
   dev_t device = 0;
   ino_t inode = 0;
 };
-constexpr int uncut_max = 64, descriptors_from = 512;
+constexpr int uncut_max = 64;
+constexpr int descriptors_from = 512;  // those that the program is given are to be the same as in the run before
 Uncut uncut[uncut_max];
 int uncut_count;  // looked at first: mostly there are none
 
@@ -73,12 +74,15 @@ void forget_uncut(int fd) {
   __atomic_fetch_sub(&uncut_count, 1, __ATOMIC_RELAXED);
 }
 
-int open_apart(const char* path) {
-  const long fd = ::syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
-  if (fd < 0) return -1;
+int move_apart(int fd) {
+  if (fd < 0) return fd;
   const long high = ::syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, descriptors_from);
   ::syscall(SYS_close, fd);
   return static_cast<int>(high);
+}
+
+int open_apart(const char* path) {
+  return move_apart(static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0)));
 }
 
 void take_over(FILE* stream, int fd, const char* mode) {

@@ -7,6 +7,7 @@ namespace hf::recorder {
 
 void note_uncut(int fd);
 void forget_uncut(int fd);  // it is closed, or another file. Any thread
+int move_apart(int fd);                                      // to a number that the program is not given; negative: it cannot be, and is closed
 int open_apart(const char* path);                            // to be written to; a descriptor that the program is not given
 void take_over(FILE* stream, int fd, const char* mode);      // the stream is about the file that was opened apart
 
