@@ -29,7 +29,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  // Whether MPI may be called: from MPI_Init or the first MPI_Session_init until MPI_Finalize and the last MPI_Session_finalize (process_life.hpp).
+  // Whether MPI may be called: from MPI_Init or the first MPI_Session_init until MPI_Finalize and the last MPI_Session_finalize (joining.hpp).
   enum class Phase { before_join, joined, left } phase = Phase::before_join;
   enum class World { before_init, initialized, finalized } world_phase = World::before_init;  // by MPI_Init and MPI_Finalize
   int open_sessions = 0;
@@ -38,8 +38,8 @@ class Process {
   Comm* self = nullptr;
   int thread_level = 0;      // MPI_THREAD_..., as provided: fixed when the process joins its job
   const void* main_thread = nullptr;  // the one that joined, as this_thread() tells
-  const void* world_thread = nullptr; // the one that called MPI_Init
-  const void* only_thread = nullptr;  // the same; null once a second one has called
+  const void* world_thread = nullptr;  // the one that called MPI_Init
+  const void* only_thread = nullptr;   // the main one; null once a second one has called
 
   // Predefined objects that exist from the start.
   Errhandler errors_are_fatal, errors_abort, errors_return;
