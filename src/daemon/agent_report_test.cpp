@@ -15,14 +15,14 @@ AgentReport some() {
   return out;
 }
 
-std::vector<std::byte> bytes_of(const AgentReport& report) {
+std::vector<std::byte> written(const AgentReport& report) {
   std::vector<std::byte> out;
   encode(report, out);
   return out;
 }
 
 TEST(AgentReport, ComesThrough) {
-  auto got = decode_report(bytes_of(some()), 4);
+  auto got = decode_report(written(some()), 4);
   ASSERT_TRUE(got);
   EXPECT_EQ(got->head.generation, 7u);
   EXPECT_EQ(got->head.input_taken, 99u);
@@ -35,14 +35,14 @@ TEST(AgentReport, ComesThrough) {
 }
 
 TEST(AgentReport, OfAnotherJobIsNone) {
-  EXPECT_FALSE(decode_report(bytes_of(some()), 3)) << "there is no rank 3";
+  EXPECT_FALSE(decode_report(written(some()), 3)) << "there is no rank 3";
   AgentReport twice = some();
   twice.hosted[1].rank = 2;
-  EXPECT_FALSE(decode_report(bytes_of(twice), 4));
+  EXPECT_FALSE(decode_report(written(twice), 4));
   twice = some();
   twice.sought = {1, 1};
-  EXPECT_FALSE(decode_report(bytes_of(twice), 4));
-  std::vector<std::byte> bytes = bytes_of(some());
+  EXPECT_FALSE(decode_report(written(twice), 4));
+  std::vector<std::byte> bytes = written(some());
   bytes.push_back({});
   EXPECT_FALSE(decode_report(bytes, 4)) << "more than it says";
   bytes.pop_back();

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t hello_all = 1000, hello_head = 1001, hello_one = 1002;
 
-class Job {
+class JoinedAgents {
  public:
   struct Member {
     NodeId self{};
@@ -27,7 +27,7 @@ class Job {
     std::optional<TreeNode::EndReason> ended;
   };
 
-  Job(int agents, int fan_out) {
+  JoinedAgents(int agents, int fan_out) {
     EXPECT_GE(::sodium_init(), 0);
     settings_.agents = agents;
     settings_.tree.fan_out = fan_out;
@@ -130,7 +130,7 @@ class Job {
 };
 
 TEST(TreeNode, MessagesTravelBothWays) {
-  Job job(6, 2);
+  JoinedAgents job(6, 2);
   job.of(-1).tree->post_all(static_cast<ControlKind>(hello_all), {});
   job.of(-1).tree->post_down(NodeId(5), static_cast<ControlKind>(hello_one), {});
   job.all_say(hello_head);
@@ -140,7 +140,7 @@ TEST(TreeNode, MessagesTravelBothWays) {
 
 // Fan-out 2. head: 0 1; 0: 2 3; 1: 4 5; 2: 6 7. The head asks nobody for addresses, the others ask it.
 TEST(TreeNode, TheTreeClosesAroundTheDead) {
-  Job job(8, 2);
+  JoinedAgents job(8, 2);
   job.all_say(hello_head);
   job.kill(0);
   job.of(-1).tree->post_all(static_cast<ControlKind>(hello_all), {});
@@ -154,14 +154,14 @@ TEST(TreeNode, TheTreeClosesAroundTheDead) {
 }
 
 TEST(TreeNode, WhoeverLosesTheHeadEnds) {
-  Job job(4, 2);
+  JoinedAgents job(4, 2);
   job.kill(-1);
   EXPECT_TRUE(job.run([&] { return job.of(0).ended && job.of(1).ended; }));
   EXPECT_EQ(job.of(0).ended, TreeNode::EndReason::head_gone);
 }
 
 TEST(TreeNode, AtTheEndAnAgentEndsWithItsParent) {
-  Job job(4, 2);
+  JoinedAgents job(4, 2);
   for (int i = -1; i < 4; ++i) job.of(i).tree->on_ending();
   job.kill(0);
   EXPECT_TRUE(job.run([&] { return job.of(2).ended && job.of(3).ended; }));
@@ -171,7 +171,7 @@ TEST(TreeNode, AtTheEndAnAgentEndsWithItsParent) {
 
 // Frames of no agent of this job, from one that has the key.
 TEST(TreeNode, AMalformedFrameEndsItsConnection) {
-  Job job(2, 2);
+  JoinedAgents job(2, 2);
   job.of(0).visit->channel().send_bytes(ControlKind::tree, bytes_of("no frame of the tree"));
   EXPECT_TRUE(job.run([&] { return job.of(-1).dead == std::vector{0}; }));
 }

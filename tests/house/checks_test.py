@@ -120,6 +120,15 @@ class Checks(unittest.TestCase):
                    json.dumps([{"directory": str(build), "file": str(self.root / "src/base/ids_test.cpp")}]))
         self.expect(checks.tests_built(self.root, build), "src/wire/frame_test.cpp")
 
+    def test_tests_that_are_built_as_one(self):
+        build = self.root / "build"
+        for name in ("ids", "bytes", "left"):
+            self.write(f"src/base/{name}_test.cpp", "")
+        joined = f"{build}/src/base/CMakeFiles/base_test.dir/Unity/unity_0_cxx.cxx"
+        self.write(joined, "".join(f'#include "{self.root}/src/base/{name}_test.cpp"\n' for name in ("ids", "bytes")))
+        self.write("build/compile_commands.json", json.dumps([{"directory": str(build), "file": joined}]))
+        self.expect(checks.tests_built(self.root, build), "src/base/left_test.cpp")
+
     def test_header_that_does_not_compile_alone(self):
         self.write("src/base/bad.hpp", "#pragma once\ninline std::string name() { return {}; }\n")
         self.expect(checks.headers_alone(self.root), "src/base/bad.hpp")

@@ -10,7 +10,7 @@
 namespace hf::daemon {
 namespace {
 
-constexpr std::int64_t second = 1'000'000'000;
+constexpr std::int64_t one_second = 1'000'000'000;
 
 // Four ranks on two nodes. 0 sends 1000 messages of 100 bytes a second, 1 waits for 0 and 2 for any rank, 3 is started again.
 JobWatch make_watch() {
@@ -25,7 +25,7 @@ JobWatch make_watch() {
     for (int node : {0, 1}) {
       std::vector<std::byte> body;
       ByteWriter out(body);
-      out.put(SampleHead{(10 + i) * second});
+      out.put(SampleHead{(10 + i) * one_second});
       for (int rank : {2 * node, 2 * node + 1}) {
         RankSample one{rank, rank == 3 ? 1u : 0u, 5, 0, static_cast<std::uint64_t>(rank) << 20};
         const auto sent = static_cast<std::uint64_t>(i) * 1000;
@@ -96,7 +96,7 @@ TEST(WatchAnswer, BadRequestsAreRefused) {
   }
 }
 
-constexpr const char* golden =
+constexpr const char* golden_table =
     R"(job bakofu, 12m03s: ./a -x
 4 ranks on 2 nodes, 1 spare and 2 event loggers, lost: 1; protocol pessimist, log level node
 ranks: 1 replaying, 1 running, 2 waiting; 1 restart
@@ -121,7 +121,7 @@ TEST(TopView, IsATable) {
   for (const std::string& line : head) text += line + "\n";
   text += top_columns() + "\n";
   for (const TopRow& row : view->rows) text += top_line(row) + "\n";
-  EXPECT_EQ(text, golden);
+  EXPECT_EQ(text, golden_table);
 }
 
 TEST(TopView, OddAnswersAreNoTable) {

@@ -11,7 +11,7 @@ namespace {
 using State = Handshake::State;
 using Wire = std::vector<std::byte>;
 
-Key key_of(int seed) {
+Key uneven_key(int seed) {
   Key key;
   for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::byte>(seed * 31 + static_cast<int>(i));
   return key;
@@ -43,8 +43,8 @@ void feed(Handshake& to, Bytes bytes) {
 TEST(Handshake, JoinsTwoWhoKnowTheKey) {
   std::mt19937 random(1);
   for (int round = 0; round < 100; ++round) {
-    auto d = Handshake::dial(key_of(1), Purpose::rail, Nonce{std::byte{1}}, introduction());
-    auto a = Handshake::accept(key_of(1), Purpose::rail, Nonce{std::byte{2}});
+    auto d = Handshake::dial(uneven_key(1), Purpose::rail, Nonce{std::byte{1}}, introduction());
+    auto a = Handshake::accept(uneven_key(1), Purpose::rail, Nonce{std::byte{2}});
     while (move(d, a, 1 + random() % 50) || move(a, d, 1 + random() % 50)) {
     }
     ASSERT_EQ(a.state(), State::proven);
@@ -61,41 +61,41 @@ TEST(Handshake, JoinsTwoWhoKnowTheKey) {
 }
 
 TEST(Handshake, RefusesAnotherKey) {
-  auto d = Handshake::dial(key_of(1), Purpose::rail, Nonce{}, introduction());
-  auto a = Handshake::accept(key_of(2), Purpose::rail, Nonce{});
+  auto d = Handshake::dial(uneven_key(1), Purpose::rail, Nonce{}, introduction());
+  auto a = Handshake::accept(uneven_key(2), Purpose::rail, Nonce{});
   while (move(d, a) || move(a, d)) {
   }
   EXPECT_EQ(a.state(), State::stranger);
 }
 
 TEST(Handshake, RefusesAnotherPurpose) {
-  auto d = Handshake::dial(key_of(1), Purpose::rail, Nonce{}, introduction());
-  auto a = Handshake::accept(key_of(1), Purpose::log, Nonce{});
+  auto d = Handshake::dial(uneven_key(1), Purpose::rail, Nonce{}, introduction());
+  auto a = Handshake::accept(uneven_key(1), Purpose::log, Nonce{});
   move(d, a);
   EXPECT_EQ(a.state(), State::stranger);
 }
 
 TEST(Handshake, RefusesARecording) {
   Wire tape;
-  auto d = Handshake::dial(key_of(1), Purpose::rail, Nonce{std::byte{1}}, introduction());
-  auto a = Handshake::accept(key_of(1), Purpose::rail, Nonce{std::byte{2}});
+  auto d = Handshake::dial(uneven_key(1), Purpose::rail, Nonce{std::byte{1}}, introduction());
+  auto a = Handshake::accept(uneven_key(1), Purpose::rail, Nonce{std::byte{2}});
   while (move(d, a, 1000, &tape) || move(a, d)) {
   }
   ASSERT_EQ(a.state(), State::proven);
-  auto again = Handshake::accept(key_of(1), Purpose::rail, Nonce{std::byte{3}});
+  auto again = Handshake::accept(uneven_key(1), Purpose::rail, Nonce{std::byte{3}});
   feed(again, tape);
   EXPECT_EQ(again.state(), State::stranger);
 }
 
 TEST(Handshake, RefusesItsOwnWordsSaidBack) {
-  auto d = Handshake::dial(key_of(1), Purpose::rail, Nonce{std::byte{1}}, introduction());
+  auto d = Handshake::dial(uneven_key(1), Purpose::rail, Nonce{std::byte{1}}, introduction());
   Wire own(d.output().begin(), d.output().end());
   d.sent(own.size());
   feed(d, own);
   EXPECT_EQ(d.state(), State::stranger);
   // A challenge with the dialler's own nonce, and its proof said back as an answer.
-  auto e = Handshake::dial(key_of(1), Purpose::rail, Nonce{std::byte{1}}, introduction());
-  auto a = Handshake::accept(key_of(1), Purpose::rail, Nonce{std::byte{1}});
+  auto e = Handshake::dial(uneven_key(1), Purpose::rail, Nonce{std::byte{1}}, introduction());
+  auto a = Handshake::accept(uneven_key(1), Purpose::rail, Nonce{std::byte{1}});
   move(e, a);
   move(a, e);
   Wire proof(e.output().begin(), e.output().end());
@@ -105,8 +105,8 @@ TEST(Handshake, RefusesItsOwnWordsSaidBack) {
 
 TEST(Handshake, EveryByteOfProofAndAnswerCounts) {
   for (std::size_t at = 0;; ++at) {
-    auto d = Handshake::dial(key_of(1), Purpose::rail, Nonce{std::byte{1}}, introduction());
-    auto a = Handshake::accept(key_of(1), Purpose::rail, Nonce{std::byte{2}});
+    auto d = Handshake::dial(uneven_key(1), Purpose::rail, Nonce{std::byte{1}}, introduction());
+    auto a = Handshake::accept(uneven_key(1), Purpose::rail, Nonce{std::byte{2}});
     move(d, a);
     move(a, d);
     Wire proof(d.output().begin(), d.output().end());
@@ -116,8 +116,8 @@ TEST(Handshake, EveryByteOfProofAndAnswerCounts) {
     EXPECT_EQ(a.state(), State::stranger) << at;
   }
   for (std::size_t at = 0;; ++at) {
-    auto d = Handshake::dial(key_of(1), Purpose::rail, Nonce{std::byte{1}}, introduction());
-    auto a = Handshake::accept(key_of(1), Purpose::rail, Nonce{std::byte{2}});
+    auto d = Handshake::dial(uneven_key(1), Purpose::rail, Nonce{std::byte{1}}, introduction());
+    auto a = Handshake::accept(uneven_key(1), Purpose::rail, Nonce{std::byte{2}});
     while (move(d, a) || move(a, d)) {
     }
     a.answer(Verdict::accepted, 1, {.rank = 5});
@@ -131,7 +131,7 @@ TEST(Handshake, EveryByteOfProofAndAnswerCounts) {
 }
 
 TEST(Handshake, KnowsAStrangerByTheFirstByte) {
-  auto a = Handshake::accept(key_of(1), Purpose::rail, Nonce{});
+  auto a = Handshake::accept(uneven_key(1), Purpose::rail, Nonce{});
   std::byte get{'G'};
   feed(a, {&get, 1});
   EXPECT_EQ(a.state(), State::stranger);
