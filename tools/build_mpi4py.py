@@ -99,7 +99,7 @@ class Builder:
             made = self.work / "made"
             shutil.rmtree(made, ignore_errors=True)
             self.pip("wheel", "--no-deps", "--no-build-isolation", "--no-cache-dir", "-w", made, source, what="compiling",
-                     env={"MPICC": str(self.build / "bin" / "mpicc"), "MPI4PY_BUILD_MPIABI": "1", "CFLAGS": "-Og -g0"})
+                     env={"MPICC": str(self.build / "bin" / "mpicc"), "MPI4PY_BUILD_MPIABI": "1", "CFLAGS": "-O0 -g0"})
             wheel = next(made.glob("*.whl"))
         self.pip("install", "--no-deps", "--no-index", "--force-reinstall", wheel, what="installing")
         self.stamp.write_text(f"{VERSION} {(ROOT / 'include' / 'mpi.h').stat().st_mtime_ns}")

@@ -11,6 +11,8 @@ import time
 import unittest
 from pathlib import Path
 
+import side_by_side
+
 HOLDFAST = RAW = OPTIONS = None
 
 
@@ -19,8 +21,11 @@ def main():
     parser.add_argument("--holdfast", required=True)
     parser.add_argument("--raw")
     parser.add_argument("--lines", type=os.path.abspath)
+    parser.add_argument("--at-once", type=int, default=1)
     options, rest = parser.parse_known_args()
     module = sys.modules["__main__"]
+    if options.at_once > 1 and not rest:
+        sys.exit(side_by_side.run_stories(module, options.at_once))
     module_harness = sys.modules[__name__]
     module_harness.HOLDFAST, module_harness.RAW = os.path.abspath(options.holdfast), options.raw and os.path.abspath(options.raw)
     module_harness.OPTIONS = options
