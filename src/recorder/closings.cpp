@@ -1,8 +1,11 @@
 #include "recorder/closings.hpp"
 
+#include <fcntl.h>
 #include <stdio_ext.h>
+#include <sys/stat.h>
 
 #include "recorder/aside.hpp"
+#include "recorder/looks.hpp"
 #include "recorder/uncut.hpp"
 
 namespace hf::recorder {
@@ -20,7 +23,7 @@ struct Watched {
   FileStep step;
   bool loud;  // somebody has asked for its descriptor
 };
-constexpr int watched_max = 64;  // of others nothing is recorded
+constexpr int watched_max = 1024;  // of others nothing is recorded
 
 // Written by the main thread, but for a stream that another one closes.
 Watched watched[watched_max];
@@ -48,22 +51,41 @@ void note_unread(const Watched& closed) {
   if (!process.recording.replay_file(step, closed.name, 0, none)) process.recording.record_file(step, closed.name, {});
 }
 
+void note_closed(int fd, int result) {
+  const Descriptor closed = descriptors[fd];
+  descriptors[fd].name = 0;
+  if (result == 0) process.recording.record_closed(closed.step, closed.name, closed.occurrence, false);
+}
+
+// The file as this rank leaves it.
+void note_own(std::uint64_t hash, int fd) {
+  Name* name = name_of(hash);
+  struct stat status;
+  if (name && system_status(fd, "", &status, AT_EMPTY_PATH) == 0) name->closed = closed_file_of(status);
+}
+
 int close_stream(FILE* stream) {
   const Watched* found = find(stream);
   const Watched closed = found ? *found : Watched{};
   forget(stream);
   const bool unread = found && closed.step == FileStep::unread && !closed.loud && __fbufsize(stream) == 0;
+  const int fd = stream->_fileno;
+  const bool by_descriptor = fd >= 0 && fd < descriptors_max && descriptors[fd].name != 0;  // fdopen
+  if (found || by_descriptor) {
+    ::fflush(stream);
+    note_own(by_descriptor ? descriptors[fd].name : closed.name, fd);
+  }
   const int result = next(next_fclose, "fclose")(stream);
+  if (by_descriptor) note_closed(fd, result);
   if (unread) note_unread(closed);
   else if (found && closed.step != FileStep::unread && result == 0) process.recording.record_closed(closed.step, closed.name, closed.occurrence, !closed.loud);
   return result;
 }
 
 int close_descriptor(int fd) {
-  const Descriptor closed = descriptors[fd];
-  descriptors[fd].name = 0;
+  note_own(descriptors[fd].name, fd);
   const int result = next(next_close, "close")(fd);
-  if (result == 0) process.recording.record_closed(closed.step, closed.name, closed.occurrence, false);
+  note_closed(fd, result);
   return result;
 }
 

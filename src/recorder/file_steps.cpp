@@ -36,10 +36,15 @@ Found use_again(const char* path, Use use, Name& name, std::uint32_t occurrence,
   if (before.bytes < 0 && !use.creates) return Found::absent;
   if (name.is_appended && use.reads && !fill_appended(name)) refuse(path);
   if (name.is_written_over && before.bytes < 0) ::ftruncate(name.out_of_sight, 0);  // it was removed, and begins anew
-  if (name.made_here || name.is_written_over || name.is_appended) return Found::there;
+  const bool is_own = name.made_here || name.is_written_over;
+#ifdef HOLDFAST_MUTATE_OWN_UNSEEN
+  if (is_own) return Found::there;
+#endif
+  if (name.is_appended || (is_own && use.writes)) return Found::there;
   drop_kept(name);
   const FileState now = state_of(path, use);
   if (before.bytes == now.bytes && before.changed_ns == now.changed_ns) return Found::there;
+  if (is_own && before.bytes < 0) return Found::there;
   if (use.appends && append_out_of_sight(path, name, before.bytes < 0 ? 0 : before.bytes)) {
     if (use.reads && !fill_appended(name)) refuse(path);
     return Found::there;
@@ -71,6 +76,12 @@ Making making_of(const char* path) {
   return {true, is_data, (status.stx_mask & STATX_BTIME) != 0, since, was_made(status)};
 }
 
+// By somebody else, since this incarnation has closed it.
+bool is_changed(const char* path, const Name& name) {
+  struct stat status;
+  return name.made_here && name.closed.inode != 0 && system_status(AT_FDCWD, path, &status, 0) == 0 && name.closed != closed_file_of(status);
+}
+
 }  // namespace
 
 void refuse(const char* path) {
@@ -93,6 +104,7 @@ Used use(const char* path, Use use) {
   FileState before;
   if (process.recording.replay_file(FileStep::used, name->hash, occurrence, before)) return {use_again(path, use, *name, occurrence, before), name, occurrence};
   settle(path);
+  if (is_changed(path, *name) && has_had_children()) note_changed(path);
   drop_kept(*name);
   if (name->is_written_over && (use.writes || !is_the_same(path))) drop_out_of_sight(*name);
   const FileState now = state_of(path, use);
@@ -127,12 +139,16 @@ bool is_made_here(const char* path) {
   return name && name->made_here;
 }
 
-void keep_in_sight(const char* path) {
+static void note_once(FileStep step, const char* path) {
   Name* name = name_of(hash_of(path));
-  if (!name || name->steps[static_cast<unsigned>(FileStep::in_sight)]++ != 0) return;
+  if (!name || name->steps[static_cast<unsigned>(step)]++ != 0) return;
   FileState state;
-  if (!process.recording.replay_file(FileStep::in_sight, name->hash, 0, state)) process.recording.record_file(FileStep::in_sight, name->hash, {0, 0});
+  if (!process.recording.replay_file(step, name->hash, 0, state)) process.recording.record_file(step, name->hash, {0, 0});
 }
+
+void keep_in_sight(const char* path) { note_once(FileStep::in_sight, path); }
+
+void note_changed(const char* path) { note_once(FileStep::changed, path); }
 
 void forget_out_of_sight(const char* path) {
   if (Name* name = name_of(hash_of(path))) drop_out_of_sight(*name);
@@ -140,6 +156,12 @@ void forget_out_of_sight(const char* path) {
 
 void mark_made(const char* path) {
   if (Name* name = name_of(hash_of(path))) name->made_here = true;
+}
+
+void mark_made_of(const char* from, const char* path) {
+  const Name* before = name_of(hash_of(from));
+  mark_made(path);
+  if (Name* name = name_of(hash_of(path)); name && before) name->closed = before->closed;
 }
 
 void mark_gone(const char* path, bool done) {

@@ -21,6 +21,7 @@ bool is_made_here(const char* path);  // Name::made_here
 bool is_new(const char* path);
 bool is_older(const char* path);  // than the rank, as is known of what its first incarnation finds
 void mark_made(const char* path);
+void mark_made_of(const char* from, const char* path);  // by giving it that name, instead of `from`
 void forget_out_of_sight(const char* path);
 void mark_gone(const char* path, bool done = true);  // `done`: by this incarnation too
 
@@ -124,7 +125,7 @@ int rename_once(const char* from, const char* to, Rename rename) {
     const int result = do_once_aside(once, rename);
     if (result != 0) return result;
     forget_out_of_sight(to);
-    if (once.after_success) mark_made(to);
+    if (once.after_success) mark_made_of(from, to);
     mark_gone(from, once.after_success);
     return result;
   });

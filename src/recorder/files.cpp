@@ -62,6 +62,7 @@ int open_aside(const char* path, int flags, Open open) {
   if (creates && (flags & O_EXCL) != 0) return open_new(path, flags, open);
   const bool empties = (flags & O_TRUNC) != 0, reads = (flags & O_ACCMODE) != O_WRONLY || (flags & O_APPEND) != 0;
   if (writes) drop_kept_of(path, creates);
+  if (writes && !creates) note_changed(path);
   if (empties && !creates) {
     keep_if_read(path);
     mark_made(path);
@@ -166,6 +167,7 @@ FILE* open_stream_aside(const char* path, const char* mode, Open open) {
   if (empties && strchr(mode, 'x')) return open_new_stream(path, mode, open);
   const bool writes = creates || strchr(mode, '+');
   if (writes) drop_kept_of(path, creates);
+  if (writes && !creates) note_changed(path);
   const Used used = empties ? Used{} : use(path, {creates, !creates || strchr(mode, '+'), writes, mode[0] == 'a'});
   if (used.found == Found::absent) return open("", mode);  // takes memory and gives it back, which the program finds there afterwards
   FILE* file = nullptr;
@@ -205,6 +207,7 @@ FILE* open_by_name(const void* caller, const char* path, const char* mode) {
 FILE* open_again(const void* caller, const char* path, const char* mode, FILE* stream) {
   auto open = [=](const char* name, const char* with) { return next(next_freopen, "freopen")(name, with, stream); };
   forget(stream);
+  forget_uncut(stream->_fileno);
   const bool shows = stream == stdout || stream == stderr;  // a line that is there twice does less harm than a rank that cannot be recovered
   return shows ? open(path, mode) : open_stream(caller, path, mode, open);
 }

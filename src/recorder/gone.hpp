@@ -31,14 +31,14 @@ class Where {
 // What opens a file: open(path, keeps) is true, or errno says why it is not; `keeps`: what is in it stays, though the program empties it.
 struct Opening {
   bool empties;
-  bool only_writes;  // at places, not behind what is there; and nobody adds to it later
+  bool only_writes;  // at places, not behind what is there; and this rank does not use it later
 };
 
 // By which the run before made the file. `closed`: it was closed again, and nothing more was written to it then.
 template <class Open>
 bool make_again(const char* path, Name& name, bool closed, Opening how, Open open) {
   drop_kept(name);
-  keep_in_sight(path);
+  if (closed) keep_in_sight(path);  // that it is complete is known already, and is not so until this incarnation closes it
 #ifdef HOLDFAST_MUTATE_EMPTY_AGAIN
   how.only_writes = false;
 #endif
@@ -86,7 +86,8 @@ bool open_by_making(const char* path, Opening how, Open open) {
   if (name->is_appended && !how.empties) return open(Where(path).path(), false);
   if (name->is_written_over) drop_out_of_sight(*name);
   const bool closed = process.recording.was_closed(FileStep::closed, name->hash, occurrence, false);
-  how.only_writes = how.only_writes && !process.recording.replay_file(FileStep::written, name->hash, occurrence + 1, state);
+  how.only_writes = how.only_writes && !process.recording.replay_file(FileStep::written, name->hash, occurrence + 1, state) &&
+                    !process.recording.is_used_after(name->hash, occurrence);
   if (!make_again(path, *name, closed, how, open)) return false;
   if (how.empties) name->made_here = true;
   return true;

@@ -60,7 +60,9 @@ bool write_kept(int fd, KeptPiece piece) {
 
 void keep_if_young(const char* path, Name& name, const FileState& now) {
   struct stat status;
-  if (name.made_here || now.bytes < 0 || system_status(AT_FDCWD, path, &status, 0) != 0) return;
+  if (now.bytes < 0 || system_status(AT_FDCWD, path, &status, 0) != 0) return;
+  const bool is_open = name.closed.inode == 0 && (name.steps[static_cast<unsigned>(FileStep::written)] > 0 || name.steps[static_cast<unsigned>(FileStep::made)] > 0);
+  if (name.made_here && (is_open || name.closed == closed_file_of(status))) return;
   const std::int64_t changed_ns = status.st_ctim.tv_sec * 1'000'000'000 + status.st_ctim.tv_nsec;
   if (changed_ns + clocks_of_file_systems_ns > process.first_began_ns()) keep(path, name, now);
 }

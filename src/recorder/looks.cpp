@@ -9,6 +9,7 @@
 
 #include "recorder/file_steps.hpp"
 #include "recorder/gone.hpp"
+#include "recorder/uncut.hpp"
 
 namespace hf::recorder {
 namespace {
@@ -200,7 +201,12 @@ HOLDFAST_REPLACES_STATUS(64)
 
 HOLDFAST_REPLACES int statx(int directory, const char* path, int flags, unsigned mask, struct statx* to) noexcept {
   const void* caller = HOLDFAST_CALLER;
-  if (!is_recorded(caller, directory, path)) return next(next_statx, "statx")(directory, path, flags, mask, to);
+  if (!is_recorded(caller, directory, path)) {
+    const int result = next(next_statx, "statx")(directory, path, flags, mask, to);
+    const bool is_open_file = result == 0 && (flags & AT_EMPTY_PATH) != 0 && is_name(path) && path[0] == 0;
+    if (is_open_file) to->stx_size = static_cast<std::uint64_t>(uncut_bytes(directory, static_cast<std::int64_t>(to->stx_size)));
+    return result;
+  }
   struct stat status;
   const int result = status_at(caller, directory, path, &status, flags & (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH));
   if (result == 0) give(status, *to);

@@ -29,6 +29,10 @@ std::uint64_t hash_of(const char* path, std::uint64_t hash) {
   return hash == 0 ? 1 : hash;
 }
 
+ClosedFile closed_file_of(const struct stat& status) {
+  return {status.st_ino, status.st_size, status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
 Name* name_of(std::uint64_t hash) {
   for (std::size_t i = 0; i < 64; ++i) {
     Name& name = names[(hash + i) % names_max];

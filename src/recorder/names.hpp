@@ -1,6 +1,8 @@
 // What this incarnation has done to the file of each name so far: how often each step, so that the n-th is found among what the run before
 // recorded. A name that does not begin with / is one in the directory in which the program is then. Their number is bounded.
 #pragma once
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -8,9 +10,17 @@
 
 namespace hf::recorder {
 
+// Which file it was when it was closed, and how it was.
+struct ClosedFile {
+  std::uint64_t inode = 0;  // 0: none
+  std::int64_t bytes = 0, changed_ns = 0;
+  bool operator==(const ClosedFile&) const = default;
+};
+ClosedFile closed_file_of(const struct stat& status);
+
 struct Name {
   std::uint64_t hash = 0;  // 0: free
-  std::uint32_t steps[static_cast<unsigned>(FileStep::in_sight) + 1] = {};
+  std::uint32_t steps[static_cast<unsigned>(FileStep::changed) + 1] = {};
   bool made_here = false;  // all that the file contains is this incarnation's
   int out_of_sight = 0;    // not 0: a descriptor of the file that the name means in this replay (gone.hpp)
   bool is_kept_again = false;    // that one is what was read in the run before (kept.hpp)
@@ -18,6 +28,7 @@ struct Name {
   bool is_appended = false;      // that one is what this rank adds to the file (appended.hpp)
   bool is_kept = false;          // the file's contents of this sum have been recorded
   std::int64_t kept_sum = 0;
+  ClosedFile closed;  // by this incarnation, which had made it
 };
 constexpr std::size_t names_max = 1 << 16;
 
@@ -25,6 +36,7 @@ std::uint64_t hash_of(const char* path, std::uint64_t hash = 1469598103934665603
 Name* name_of(std::uint64_t hash);  // null: there are too many
 
 void keep_in_sight(const char* path);  // file_steps.cpp: FileStep::in_sight is recorded, once for each name
+void note_changed(const char* path);   // FileStep::changed likewise
 
 // A program may give no name at all, which is the system's to refuse. The compiler believes the C library's headers, which say that there is one.
 inline bool is_name(const char* path) {

@@ -38,6 +38,7 @@ enum class FileStep : std::uint32_t {
   in_sight,                       // known by another name too (renamed, linked), changed by its name, or written again in place: it is to be the file itself in each replay
   closed,                         // the n-th that was `written`, when all that wrote to it was closed, as far as the recorder can tell
   closed_new,                     // the same of the n-th that was `made`
+  changed,                        // opened to be changed by what does not make it, or used after somebody has changed it, in a rank that has started processes: one of them, perhaps
   ended = 32
 };
 struct Written {  // what is recorded of a `written` file, or a negative error number
@@ -119,6 +120,7 @@ class Recording {
   // itself needs it before that.
   bool is_complete(std::uint64_t name, unsigned occurrence) const;
   bool was_closed(FileStep closed, std::uint64_t name, unsigned occurrence, bool quietly) const;  // `quietly`: nothing else can have had it open
+  bool is_used_after(std::uint64_t name, unsigned occurrence) const;  // the n-th that was `written` is read or changed later
   void record_closed(FileStep closed, std::uint64_t name, unsigned occurrence, bool quietly);
   bool is_first() const { return begin_ == end_; }  // no predecessor has recorded anything
 

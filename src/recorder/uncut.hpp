@@ -1,12 +1,17 @@
 // A file that the run before has emptied and written is not emptied again: the replay writes the same bytes to the same places, and what others read of it, or have written
-// to it, stays. Where the program asks for the file's end it is cut first. docs/recorder.md, Files.
+// to it, stays. The program is told the end that it would have by now: where it seeks to it, or asks by the descriptor. docs/recorder.md, Files.
 #pragma once
 #include <stdio.h>
 
+#include <cstdint>
+
 namespace hf::recorder {
 
-void note_uncut(int fd);
-void forget_uncut(int fd);  // it is closed, or another file. Any thread
+inline constexpr int uncut_max = 1024;  // descriptors from there on are emptied as ever
+void note_uncut(int fd);                // just opened; any thread, as all of these
+void forget_uncut(int fd);              // it is closed, or another file
+void cut_uncut(int fd);                 // where it would end: a copy of the descriptor is made, and what is done by that is not followed
+std::int64_t uncut_bytes(int fd, std::int64_t bytes);        // the size of the file, if it has so many
 int move_apart(int fd);                                      // to a number that the program is not given; negative: it cannot be, and is closed
 int open_apart(const char* path);                            // to be written to; a descriptor that the program is not given
 void take_over(FILE* stream, int fd, const char* mode);      // the stream is about the file that was opened apart

@@ -15,7 +15,7 @@ import jobs
 from some import some
 
 BUILD, CLOCKS, FILES, NAMES = (Path(sys.argv.pop(1)).resolve() for _ in range(4))
-CLEANING, ASKED, SCRATCH, KEPT, ORDERS_READ, ADDED, UNCUT = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch", "kept", "orders_read", "added", "uncut"))
+CLEANING, ASKED, SCRATCH, KEPT, ORDERS_READ, ADDED, UNCUT, OWN_FILES = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch", "kept", "orders_read", "added", "uncut", "own_files"))
 LIBRARY = NAMES.parent.parent / "lib/libmpi_abi.so.1"
 HERE = Path(__file__).resolve().parent
 LARGE = " " * (1 << 20)  # more than is kept of a file
@@ -225,6 +225,29 @@ class Recorder(unittest.TestCase):
                 wanted = {"result": "the result of a week\n", "field": "HEADER\nrank 1\n", "lines": "".join(f"{i}\n" for i in range(20000)),
                           "end": "\0\0\0\x004\0\0\0\x009\0\0\0\x0014"}
                 self.assertEqual({p.name: p.read_text() for p in directory.iterdir()}, wanted, outcome.shell_line())
+
+    def own_files(self, inject, *more):
+        with tempfile.TemporaryDirectory() as directory:
+            outcome = jobs.run(BUILD, 3, [OWN_FILES, directory, *more], inject=inject, timeout_s=60)
+            self.assertEqual(outcome.exit_code, 0, outcome.shell_line() + outcome.stderr)
+            return sorted(outcome.stdout.splitlines()), {p.name: p.read_bytes() for p in Path(directory).iterdir()}, outcome
+
+    def check_own_files(self, kills, *more):
+        printed, files, _ = self.own_files([], *more)
+        for kill in kills:
+            with self.subTest(kill=kill):
+                printed_again, files_again, outcome = self.own_files([f"kill:{kill}"], *more)
+                self.assertEqual(printed_again, printed, outcome.shell_line() + outcome.stderr)
+                self.assertEqual({name for name in files_again.keys() | files.keys() if files_again.get(name) != files.get(name)}, set(), outcome.shell_line())
+
+    def test_what_a_rank_does_to_its_own_files(self):
+        self.check_own_files(["rank=0,call=31"])
+
+    def test_own_files_at_any_time(self):
+        self.check_own_files(some(["rank=0,call=9", "rank=1,call=30", *(f"random,rate=25/s,seed={seed},max=4" for seed in range(1, 7))], 2))
+
+    def test_own_files_that_a_child_changes(self):
+        self.check_own_files(some(["rank=2,call=4", "rank=2,call=40"], 1), "child")
 
     def test_a_file_that_cannot_be_added_to_twice(self):
         with tempfile.TemporaryDirectory() as directory:
