@@ -130,7 +130,6 @@ bool settle(Appended& one, bool is_past) {
   if (file < 0 || !hand_over(from, one.path) || !add(file, from, there, size_of(from))) refuse(one.path);
   close_system(file);
   drop_out_of_sight(*one.name);
-  one.name = nullptr;
   return true;
 }
 
@@ -152,6 +151,10 @@ bool append_out_of_sight(const char* path, Name& name, std::int64_t bytes) {
   return true;
 }
 
+void forget_appended(const Name& name) {
+  if (Appended* one = find(&name)) one->name = nullptr;
+}
+
 bool fill_appended(Name& name) {
   Appended* one = find(&name);
   return one && (one->is_filled || (one->is_filled = copy_head(one->path, name.out_of_sight, one->before)));
@@ -166,7 +169,6 @@ void settle(const char* path) {
 bool settle_all(bool is_past) {
   bool done = true;
   for (Appended& one : all) {
-    if (one.name && !one.name->is_appended) one.name = nullptr;  // it was removed, or written over
     if (one.name) done = settle(one, is_past) && done;
   }
   return done;

@@ -7,6 +7,7 @@ namespace hf::recorder {
 
 // The file was `bytes` long when it was opened first. False: there are too many, or it cannot be made.
 bool append_out_of_sight(const char* path, Name& name, std::int64_t bytes);
+void forget_appended(const Name& name);  // what is out of sight is dropped
 bool fill_appended(Name& name);       // it is to be read: with what was in it. False: that cannot be had
 void settle(const char* path);        // before this rank does something to the file that the run before did not
 bool settle_all(bool is_past);        // true: nothing is left. `is_past`: this rank is known to have come as far

@@ -61,6 +61,7 @@ bool pass_out_of_sight(const char* path, Name& name, unsigned occurrence, bool e
 }
 
 void drop_out_of_sight(Name& name) {
+  if (name.is_appended) forget_appended(name);
   if (name.out_of_sight != 0) ::syscall(SYS_close, name.out_of_sight);
   name.out_of_sight = 0;
   name.is_kept_again = name.is_written_over = name.is_appended = false;

@@ -15,7 +15,7 @@ import jobs
 from some import some
 
 BUILD, CLOCKS, FILES, NAMES = (Path(sys.argv.pop(1)).resolve() for _ in range(4))
-CLEANING, ASKED, SCRATCH, KEPT, ORDERS_READ, ADDED, UNCUT, OWN_FILES = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch", "kept", "orders_read", "added", "uncut", "own_files"))
+CLEANING, ASKED, SCRATCH, KEPT, ORDERS_READ, ADDED, UNCUT, OWN_FILES, MOVED = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch", "kept", "orders_read", "added", "uncut", "own_files", "moved"))
 LIBRARY = NAMES.parent.parent / "lib/libmpi_abi.so.1"
 HERE = Path(__file__).resolve().parent
 LARGE = " " * (1 << 20)  # more than is kept of a file
@@ -212,6 +212,21 @@ class Recorder(unittest.TestCase):
                 lines = "".join(f"{i}\n" for i in range(40))
                 wanted = {"old": "1000\n" + lines, "new": lines, "patched": "".join(f"{chr(97 + i % 26)}0" for i in range(40)), "begun": lines, "begun_too": lines, "emptied": "".join(f"{i}\n" for i in range(5, 40)), "descriptor": lines, "kept": "1000\n" + "".join(f"{i:0200}\n" for i in range(40))}
                 self.assertEqual({p.name: p.read_text() for p in directory.iterdir()}, wanted, f"HOLDFAST_SEED={seed}")
+
+    def check_moved(self, mode, wanted):
+        """`wanted`: what each rank leaves where an earlier job has left a log, by name."""
+        for kill in "rank=0,call=20", "rank=1,call=30":
+            with tempfile.TemporaryDirectory() as name:
+                directory = Path(name)
+                for rank in range(2):
+                    (directory / f"log{rank}").write_text("1000\n" * 100)
+                outcome = jobs.run(BUILD, 2, [MOVED, directory, mode], inject=[f"kill:{kill}"])
+                self.assertEqual((outcome.exit_code, outcome.kills), (0, 1), outcome.shell_line() + outcome.stderr)
+                self.assertEqual({p.relative_to(directory).as_posix(): p.read_text() if p.is_file() else None for p in directory.rglob("*")},
+                                 {name.format(rank): text for rank in range(2) for name, text in wanted.items()}, outcome.shell_line())
+
+    def test_logs_that_are_rotated(self):
+        self.check_moved("rotated", {"next{}": "".join(f"{i}\n" for i in range(20, 30))})
 
     def test_files_are_not_emptied_again(self):
         for kill in "rank=1,call=4", "rank=0,call=4", "rank=1,at=30ms", "rank=1,call=3", "rank=0,call=3":
