@@ -90,23 +90,32 @@ bool add(int to, int from, std::int64_t at, std::int64_t end) {
   return true;
 }
 
+// The program's descriptors of the file out of sight: each(fd), until it is false.
+template <class Each>
+bool each_open(int out_of_sight, Each each) {
+  struct stat status, of;
+  if (system_status(out_of_sight, "", &status, AT_EMPTY_PATH) != 0) return false;
+  for (int fd = 0; fd < descriptors_max; ++fd) {
+    const bool it = fd != out_of_sight && system_status(fd, "", &of, AT_EMPTY_PATH) == 0 && of.st_dev == status.st_dev && of.st_ino == status.st_ino;
+    if (it && !each(fd)) return false;
+  }
+  return true;
+}
+
+bool is_open(int out_of_sight) {
+  return !each_open(out_of_sight, [](int) { return false; });
+}
+
 // What the program has open of the file out of sight becomes the file itself, under the same numbers.
 bool hand_over(int out_of_sight, const char* path) {
-  struct stat status;
-  if (system_status(out_of_sight, "", &status, AT_EMPTY_PATH) != 0) return false;
-  bool done = true;
-  for (int fd = 0; fd < descriptors_max; ++fd) {
-    struct stat of;
-    const bool it = fd != out_of_sight && system_status(fd, "", &of, AT_EMPTY_PATH) == 0 && of.st_dev == status.st_dev && of.st_ino == status.st_ino;
-    if (!it) continue;
+  return each_open(out_of_sight, [=](int fd) {
     const long flags = ::syscall(SYS_fcntl, fd, F_GETFL), kept = ::syscall(SYS_fcntl, fd, F_GETFD);
     const long place = ::syscall(SYS_lseek, fd, 0, SEEK_CUR);
     const int file = open_system(path, static_cast<int>(flags) & (O_ACCMODE | O_APPEND | O_NONBLOCK));
-    done = done && file >= 0 && ::syscall(SYS_lseek, file, place, SEEK_SET) >= 0 &&
-           ::syscall(SYS_dup3, file, fd, (kept & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0) >= 0;
+    const bool done = file >= 0 && ::syscall(SYS_lseek, file, place, SEEK_SET) >= 0 && ::syscall(SYS_dup3, file, fd, (kept & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0) >= 0;
     if (file >= 0) close_system(file);
-  }
-  return done;
+    return done;
+  });
 }
 
 // False: not yet.
@@ -158,6 +167,18 @@ void forget_appended(const Name& name) {
 bool fill_appended(Name& name) {
   Appended* one = find(&name);
   return one && (one->is_filled || (one->is_filled = copy_head(one->path, name.out_of_sight, one->before)));
+}
+
+void follow_renamed(const char* from, const char* to) {
+  Name *was = name_of(hash_of(from)), *is = name_of(hash_of(to));
+  Appended* one = was && was->is_appended ? find(was) : nullptr;
+  if (!one || was == is || !is_open(was->out_of_sight)) return;
+  if (!is || !put_from_root(to, one->path)) refuse(from);
+  is->out_of_sight = was->out_of_sight;
+  is->is_appended = true;
+  was->out_of_sight = 0;
+  was->is_appended = false;
+  one->name = is;
 }
 
 void settle(const char* path) {

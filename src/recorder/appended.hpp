@@ -9,6 +9,7 @@ namespace hf::recorder {
 bool append_out_of_sight(const char* path, Name& name, std::int64_t bytes);
 void forget_appended(const Name& name);  // what is out of sight is dropped
 bool fill_appended(Name& name);       // it is to be read: with what was in it. False: that cannot be had
+void follow_renamed(const char* from, const char* to);  // nothing is out of sight of `to`. What was closed before is in the file, and is not followed
 void settle(const char* path);        // before this rank does something to the file that the run before did not
 bool settle_all(bool is_past);        // true: nothing is left. `is_past`: this rank is known to have come as far
 

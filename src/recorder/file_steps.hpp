@@ -125,6 +125,7 @@ int rename_once(const char* from, const char* to, Rename rename) {
     const int result = do_once_aside(once, rename);
     if (result != 0) return result;
     forget_out_of_sight(to);
+    follow_renamed(from, to);
     if (once.after_success) mark_made_of(from, to);
     mark_gone(from, once.after_success);
     return result;

@@ -28,10 +28,17 @@ static void rotated(int round) {
   if (round % 10 == 9) need(rename(log_name, next_name) == 0, "rename");
 }
 
+/* It gets another name while it is open. */
+static void renamed(int round) {
+  if (kept == NULL) kept = open_to_add(log_name);
+  add_line(kept, round);
+  if (round == 10) need(rename(log_name, next_name) == 0, "rename");
+}
+
 static const struct {
   const char* name;
   void (*in_round)(int);
-} modes[] = {{"rotated", rotated}};
+} modes[] = {{"rotated", rotated}, {"renamed", renamed}};
 
 int main(int argc, char** argv) {
   int rank;
