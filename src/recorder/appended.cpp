@@ -90,13 +90,15 @@ bool add(int to, int from, std::int64_t at, std::int64_t end) {
   return true;
 }
 
+bool is_same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
+
 // The program's descriptors of the file out of sight: each(fd), until it is false.
 template <class Each>
 bool each_open(int out_of_sight, Each each) {
   struct stat status, of;
   if (system_status(out_of_sight, "", &status, AT_EMPTY_PATH) != 0) return false;
   for (int fd = 0; fd < descriptors_max; ++fd) {
-    const bool it = fd != out_of_sight && system_status(fd, "", &of, AT_EMPTY_PATH) == 0 && of.st_dev == status.st_dev && of.st_ino == status.st_ino;
+    const bool it = fd != out_of_sight && system_status(fd, "", &of, AT_EMPTY_PATH) == 0 && is_same_file(of, status);
     if (it && !each(fd)) return false;
   }
   return true;
@@ -125,8 +127,8 @@ bool settle(Appended& one, bool is_past) {
   std::int64_t there = reader < 0 ? 0 : size_of(reader);
   const bool changed = reader >= 0 && (there < one.before || !same(reader, from, one.before, (own < there ? own : there) - one.before));
   if (reader >= 0) close_system(reader);
+  if (!is_past && (changed || own < there)) return false;  // the run before may have cut it since, or given it another name
   if (changed) refuse(one.path);
-  if (!is_past && own < there) return false;
   const int file = open_system(one.path, O_WRONLY | O_APPEND | O_CREAT);
   if (file < 0 && errno == ENOENT) {  // another rank has removed the directory
     one.name->is_appended = false;
@@ -181,10 +183,29 @@ void follow_renamed(const char* from, const char* to) {
   one->name = is;
 }
 
+Name* appended_at(int fd) {
+  struct stat status, of;
+  if (system_status(fd, "", &status, AT_EMPTY_PATH) != 0) return nullptr;
+  for (Appended& one : all) {
+    if (one.name && system_status(one.name->out_of_sight, "", &of, AT_EMPTY_PATH) == 0 && is_same_file(of, status)) return one.name;
+  }
+  return nullptr;
+}
+
+int cut_appended(Name& name, std::int64_t bytes, bool in_sight) {
+  Appended* one = find(&name);
+  if (!one || ::syscall(SYS_ftruncate, name.out_of_sight, bytes) != 0) return -1;
+  if (one->before > bytes) one->before = bytes;
+  return in_sight ? static_cast<int>(::syscall(SYS_truncate, one->path, bytes)) : 0;
+}
+
+void settle(Name& name) {
+  Appended* one = name.is_appended ? find(&name) : nullptr;
+  if (one) settle(*one, true);
+}
+
 void settle(const char* path) {
-  Name* name = name_of(hash_of(path));
-  if (!name || !name->is_appended) return;
-  if (Appended* one = find(name)) settle(*one, true);
+  if (Name* name = name_of(hash_of(path))) settle(*name);
 }
 
 bool settle_all(bool is_past) {

@@ -10,7 +10,10 @@ bool append_out_of_sight(const char* path, Name& name, std::int64_t bytes);
 void forget_appended(const Name& name);  // what is out of sight is dropped
 bool fill_appended(Name& name);       // it is to be read: with what was in it. False: that cannot be had
 void follow_renamed(const char* from, const char* to);  // nothing is out of sight of `to`. What was closed before is in the file, and is not followed
-void settle(const char* path);        // before this rank does something to the file that the run before did not
+Name* appended_at(int fd);  // what this descriptor of the program is about; null: nothing that is out of sight
+int cut_appended(Name& name, std::int64_t bytes, bool in_sight);  // as ftruncate. `in_sight`: and the file itself, if it is not cut yet
+void settle(Name& name);              // before this rank does something to the file that the run before did not
+void settle(const char* path);
 bool settle_all(bool is_past);        // true: nothing is left. `is_past`: this rank is known to have come as far
 
 }  // namespace hf::recorder

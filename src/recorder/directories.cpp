@@ -23,7 +23,6 @@ int (*next_renameat2)(int, const char*, int, const char*, unsigned);
 int (*next_symlink)(const char*, const char*);
 int (*next_symlinkat)(const char*, int, const char*);
 int (*next_chmod)(const char*, mode_t);
-int (*next_truncate)(const char*, off_t);
 int (*next_link)(const char*, const char*);
 int (*next_linkat)(int, const char*, int, const char*, int);
 int (*next_mkfifo)(const char*, mode_t);
@@ -181,13 +180,4 @@ HOLDFAST_REPLACES int linkat(int target_directory, const char* target, int direc
 HOLDFAST_REPLACES int chmod(const char* path, mode_t mode) noexcept {
   if (is_plain(CALLER, AT_FDCWD, path)) aside([=] { keep_in_sight(path); });
   return next(next_chmod, "chmod")(path, mode);
-}
-
-HOLDFAST_REPLACES int truncate(const char* path, off_t bytes) noexcept {
-  if (is_plain(CALLER, AT_FDCWD, path)) aside([=] { keep_in_sight(path); });
-  return next(next_truncate, "truncate")(path, bytes);
-}
-HOLDFAST_REPLACES int truncate64(const char* path, off64_t bytes) noexcept {
-  if (is_plain(CALLER, AT_FDCWD, path)) aside([=] { keep_in_sight(path); });
-  return next(next_truncate, "truncate")(path, bytes);
 }

@@ -39,6 +39,7 @@ enum class FileStep : std::uint32_t {
   closed,                         // the n-th that was `written`, when all that wrote to it was closed, as far as the recorder can tell
   closed_new,                     // the same of the n-th that was `made`
   changed,                        // opened to be changed by what does not make it, or used after somebody has changed it, in a rank that has started processes: one of them, perhaps
+  cut,                            // cut or made longer by its name, or by a descriptor that adds to it
   ended = 32
 };
 struct Written {  // what is recorded of a `written` file, or a negative error number

@@ -19,7 +19,6 @@ void (*next_rewind)(FILE*);
 int (*next_fsetpos)(FILE*, const fpos_t*);
 ssize_t (*next_pwrite)(int, const void*, size_t, off_t);
 ssize_t (*next_pwritev)(int, const iovec*, int, off_t);
-int (*next_ftruncate)(int, off_t);
 int (*next_fstat)(int, struct stat*);
 int (*next_fxstat)(int, int, struct stat*);
 int (*next_dup)(int);
@@ -110,12 +109,6 @@ ssize_t write_at(int fd, off_t offset, ssize_t written) {
   return written;
 }
 
-int truncate_to(int fd, off_t bytes) {
-  const int result = next(next_ftruncate, "ftruncate")(fd, bytes);
-  if (Uncut* one = result == 0 ? find(fd) : nullptr) one->end = bytes;
-  return result;
-}
-
 int shorten(int result, int fd, struct stat* status) {
   if (result == 0 && find(fd)) [[unlikely]] aside([=] { status->st_size = uncut_bytes(fd, status->st_size); });
   return result;
@@ -141,6 +134,10 @@ void forget_uncut(int fd) {
   if (!one) return;
   __atomic_store_n(&one->is_open, false, __ATOMIC_RELAXED);
   __atomic_fetch_sub(&uncut_count, 1, __ATOMIC_RELAXED);
+}
+
+void set_uncut_end(int fd, std::int64_t bytes) {
+  if (Uncut* one = find(fd)) one->end = bytes;
 }
 
 std::int64_t uncut_bytes(int fd, std::int64_t bytes) {
@@ -211,9 +208,6 @@ HOLDFAST_REPLACES ssize_t pwritev(int fd, const iovec* from, int count, off_t of
 HOLDFAST_REPLACES ssize_t pwritev64(int fd, const iovec* from, int count, off64_t offset) {
   return write_at(fd, offset, next(next_pwritev, "pwritev")(fd, from, count, offset));
 }
-
-HOLDFAST_REPLACES int ftruncate(int fd, off_t bytes) noexcept { return truncate_to(fd, bytes); }
-HOLDFAST_REPLACES int ftruncate64(int fd, off64_t bytes) noexcept { return truncate_to(fd, bytes); }
 
 HOLDFAST_REPLACES int fstat(int fd, struct stat* status) noexcept { return shorten(next(next_fstat, "fstat")(fd, status), fd, status); }
 HOLDFAST_REPLACES int fstat64(int fd, struct stat64* to) noexcept {

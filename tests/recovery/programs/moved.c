@@ -35,10 +35,18 @@ static void renamed(int round) {
   if (round == 10) need(rename(log_name, next_name) == 0, "rename");
 }
 
+/* It is emptied, by its name and by its descriptor. */
+static void cut(int round) {
+  if (kept == NULL) kept = open_to_add(log_name);
+  add_line(kept, round);
+  if (round == 5) need(truncate(log_name, 2) == 0, "truncate");
+  if (round == 10) need(ftruncate(fileno(kept), 4) == 0, "ftruncate");
+}
+
 static const struct {
   const char* name;
   void (*in_round)(int);
-} modes[] = {{"rotated", rotated}, {"renamed", renamed}};
+} modes[] = {{"rotated", rotated}, {"renamed", renamed}, {"cut", cut}};
 
 int main(int argc, char** argv) {
   int rank;

@@ -1,0 +1,71 @@
+// truncate and ftruncate (file_steps.hpp). A log that this rank adds to out of sight is cut there, since the run before has cut the file itself.
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "recorder/file_steps.hpp"
+#include "recorder/uncut.hpp"
+
+namespace hf::recorder {
+namespace {
+
+int (*next_truncate)(const char*, off_t);
+int (*next_ftruncate)(int, off_t);
+
+constexpr std::uint64_t by_descriptor = 1;  // instead of a name's hash: the file may have another name by then
+
+// `log`: of the file that it cuts, if it is out of sight. Others are cut again in each replay.
+template <class Cut>
+int cut_once(std::uint64_t hash, Name* log, off_t bytes, Cut cut) {
+  Name* counted = name_of(hash);
+  if (!counted) return cut();
+  constexpr auto end = static_cast<FileStep>(static_cast<unsigned>(FileStep::cut) + static_cast<unsigned>(FileStep::ended));
+  const unsigned occurrence = counted->steps[static_cast<unsigned>(FileStep::cut)]++;
+  FileState state, ended;
+  const bool begun = process.recording.replay_file(FileStep::cut, hash, occurrence, state);
+  const bool known = begun && process.recording.replay_file(end, hash, occurrence, ended);
+  if (known && ended.bytes != 0) {
+    errno = static_cast<int>(ended.bytes);
+    return -1;
+  }
+  if (!begun) {
+    if (log) settle(*log);
+    process.recording.record_file(FileStep::cut, hash, {bytes, 0});
+  }
+  const int result = begun && log ? cut_appended(*log, bytes, !known) : cut();
+  if (known) return 0;
+  process.recording.record_file(end, hash, {result == 0 ? 0 : errno, 0});
+  return result;
+}
+
+int cut_file(const void* caller, const char* path, off_t bytes) {
+  auto cut = [=] { return next(next_truncate, "truncate")(path, bytes); };
+  if (!is_name(path) || !process.records_in_main_thread(caller)) return cut();
+  return aside([=] {
+    keep_in_sight(path);
+    Name* name = name_of(hash_of(path));
+    return name ? cut_once(name->hash, name->is_appended ? name : nullptr, bytes, cut) : cut();
+  });
+}
+
+int cut_descriptor(const void* caller, int fd, off_t bytes) {
+  auto cut = [=] { return next(next_ftruncate, "ftruncate")(fd, bytes); };
+  const long flags = ::syscall(SYS_fcntl, fd, F_GETFL);
+  const bool appends = flags >= 0 && (flags & O_APPEND) != 0;
+  if (!appends || !process.records_in_main_thread(caller)) {
+    const int result = cut();
+    if (result == 0) set_uncut_end(fd, bytes);
+    return result;
+  }
+  return aside([=] { return cut_once(by_descriptor, appended_at(fd), bytes, cut); });
+}
+
+}  // namespace
+}  // namespace hf::recorder
+
+using namespace hf::recorder;
+
+HOLDFAST_REPLACES int truncate(const char* path, off_t bytes) noexcept { return cut_file(CALLER, path, bytes); }
+HOLDFAST_REPLACES int truncate64(const char* path, off64_t bytes) noexcept { return cut_file(CALLER, path, bytes); }
+HOLDFAST_REPLACES int ftruncate(int fd, off_t bytes) noexcept { return cut_descriptor(CALLER, fd, bytes); }
+HOLDFAST_REPLACES int ftruncate64(int fd, off64_t bytes) noexcept { return cut_descriptor(CALLER, fd, bytes); }
