@@ -120,6 +120,38 @@ bool hand_over(int out_of_sight, const char* path) {
   });
 }
 
+// What comes behind the directory, or file, with that name, if the path leads there.
+const char* rest_below(const char* path, std::uint64_t hash) {
+  char above[4096];
+  for (std::size_t length = 1;; ++length) {
+    if (path[length] != '/' && path[length] != 0) continue;
+    memcpy(above, path, length);
+    above[length] = 0;
+    if (hash_of(above) == hash) return path + length;
+    if (path[length] == 0) return nullptr;
+  }
+}
+
+// Its path is `to` and the rest of what it was.
+void follow(Appended& one, const char* to, const char* rest) {
+  Name& was = *one.name;
+  if (!is_open(was.out_of_sight)) return drop_out_of_sight(was);
+  char path[4096];
+  const bool fits = put_from_root(to, path) && strlen(path) + strlen(rest) < sizeof path;
+  if (!fits) refuse(one.path);
+  strcat(path, rest);
+  Name* is = name_of(hash_of(path));
+  if (!is) refuse(one.path);
+  if (is == &was) return;
+  drop_out_of_sight(*is);
+  memcpy(one.path, path, sizeof path);
+  is->out_of_sight = was.out_of_sight;
+  is->is_appended = true;
+  was.out_of_sight = 0;
+  was.is_appended = false;
+  one.name = is;
+}
+
 // False: not yet.
 bool settle(Appended& one, bool is_past) {
   const int from = one.name->out_of_sight, reader = open_system(one.path, O_RDONLY);
@@ -130,7 +162,7 @@ bool settle(Appended& one, bool is_past) {
   if (!is_past && (changed || own < there)) return false;  // the run before may have cut it since, or given it another name
   if (changed) refuse(one.path);
   const int file = open_system(one.path, O_WRONLY | O_APPEND | O_CREAT);
-  if (file < 0 && errno == ENOENT) {  // another rank has removed the directory
+  if (file < 0 && errno == ENOENT && !is_open(from)) {  // another rank has removed the directory
     one.name->is_appended = false;
     one.name = nullptr;
     return true;
@@ -162,6 +194,8 @@ bool append_out_of_sight(const char* path, Name& name, std::int64_t bytes) {
   return true;
 }
 
+bool is_open(const Name& name) { return is_open(name.out_of_sight); }
+
 void forget_appended(const Name& name) {
   if (Appended* one = find(&name)) one->name = nullptr;
 }
@@ -172,15 +206,10 @@ bool fill_appended(Name& name) {
 }
 
 void follow_renamed(const char* from, const char* to) {
-  Name *was = name_of(hash_of(from)), *is = name_of(hash_of(to));
-  Appended* one = was && was->is_appended ? find(was) : nullptr;
-  if (!one || was == is || !is_open(was->out_of_sight)) return;
-  if (!is || !put_from_root(to, one->path)) refuse(from);
-  is->out_of_sight = was->out_of_sight;
-  is->is_appended = true;
-  was->out_of_sight = 0;
-  was->is_appended = false;
-  one->name = is;
+  const std::uint64_t hash = hash_of(from);
+  for (Appended& one : all) {
+    if (const char* rest = one.name ? rest_below(one.path, hash) : nullptr) follow(one, to, rest);
+  }
 }
 
 Name* appended_at(int fd) {
@@ -206,6 +235,13 @@ void settle(Name& name) {
 
 void settle(const char* path) {
   if (Name* name = name_of(hash_of(path))) settle(*name);
+}
+
+void settle_below(const char* path) {
+  const std::uint64_t hash = hash_of(path);
+  for (Appended& one : all) {
+    if (one.name && rest_below(one.path, hash)) settle(one, true);
+  }
 }
 
 bool settle_all(bool is_past) {

@@ -124,6 +124,8 @@ bool is_new(const char* path) {
 #endif
 }
 
+bool is_made_now(const char* path) { return making_of(path).by_this; }
+
 bool is_older(const char* path) {
   const Making making = making_of(path);
   return making.is_data && making.is_dated && !making.since && process.recording.is_first();

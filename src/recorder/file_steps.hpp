@@ -3,11 +3,12 @@
 // something else than before ends the job, naming the file. docs/recorder.md.
 #pragma once
 #include <errno.h>
-#include <sys/types.h>
+#include <sys/stat.h>
 
 #include "recorder/aside.hpp"
 #include "recorder/appended.hpp"
 #include "recorder/kept.hpp"
+#include "recorder/merge.hpp"
 #include "recorder/names.hpp"
 
 namespace hf::recorder {
@@ -19,11 +20,14 @@ bool is_made_here(const char* path);  // Name::made_here
 // It is none of an earlier job, run or rank that anybody would miss: made by this incarnation, though perhaps in another thread or by another name; since it began, which
 // may have been by a process that it has started; or a socket, a pipe, or below /dev.
 bool is_new(const char* path);
-bool is_older(const char* path);  // than the rank, as is known of what its first incarnation finds
+bool is_made_now(const char* path);  // by this incarnation, as far as that is known without asking when it began
+bool is_older(const char* path);     // than the rank, as is known of what its first incarnation finds
 void mark_made(const char* path);
 void mark_made_of(const char* from, const char* path);  // by giving it that name, instead of `from`
 void forget_out_of_sight(const char* path);
 void mark_gone(const char* path, bool done = true);  // `done`: by this incarnation too
+
+int make_directory(const char* path, mode_t mode);  // directories.cpp: the system's
 
 struct Use {
   bool creates, reads, writes;
@@ -52,6 +56,9 @@ struct Once {
   bool after_success, after_failure;  // whether it is tried again, where the run before had come to its end
   bool spares_newer = false;          // not where it was done to a file older than the rank: what is there now is another one
   const char* overwrites = nullptr;   // the name of another file, which it replaces
+  unsigned occurrence = 0;            // these are known where it is tried, and then
+  bool begun = false, ended = false;  // by the run before
+  bool overwrote = false;             // `overwrites` was there when the run before began
 };
 
 // It ends as it ended in the run before.
@@ -59,25 +66,30 @@ template <class Do>
 int do_once_aside(Once& once, Do what) {
   Name* name = name_of(once.hash);
   if (!name) return what();
-  const unsigned occurrence = name->steps[static_cast<unsigned>(once.step)]++;
+  const unsigned occurrence = once.occurrence = name->steps[static_cast<unsigned>(once.step)]++;
   const auto end = static_cast<FileStep>(static_cast<unsigned>(once.step) + static_cast<unsigned>(FileStep::ended));
-  FileState before{is_there(once.acts_on) ? 0 : -1, once.spares_newer && is_older(once.acts_on)}, ended;
-  const bool begun = process.recording.replay_file(once.step, once.hash, occurrence, before);
-  if (!begun) {
+  constexpr std::int64_t older = 1, overwrote = 2;
+  FileState before{is_there(once.acts_on) ? 0 : -1, 0}, ended;
+  if (once.spares_newer && is_older(once.acts_on)) before.changed_ns |= older;
+  if (once.overwrites && is_there(once.overwrites)) before.changed_ns |= overwrote;
+  once.begun = process.recording.replay_file(once.step, once.hash, occurrence, before);
+  once.ended = once.begun && process.recording.replay_file(end, once.hash, occurrence, ended);
+  if (!once.begun) {
     if (once.done_already == ENOENT) keep_if_read(once.acts_on);
     settle(once.acts_on);
     if (once.overwrites) keep_if_read(once.overwrites);
     process.recording.record_file(once.step, once.hash, before);
   }
-  if (begun && once.spares_newer && before.changed_ns != 0) once.after_success = false;
+  if (once.begun && once.spares_newer && (before.changed_ns & older) != 0) once.after_success = false;
+  once.overwrote = (before.changed_ns & overwrote) != 0;
   int code = 0;
-  if (begun && process.recording.replay_file(end, once.hash, occurrence, ended)) {
+  if (once.ended) {
     code = static_cast<int>(ended.bytes);
     if (code == 0 ? once.after_success : once.after_failure) what();
   } else {
     code = what() < 0 ? errno : 0;
     const bool could = (before.bytes < 0) == (once.done_already == EEXIST);
-    if (begun && code == once.done_already && could) code = 0;
+    if (once.begun && code == once.done_already && could) code = 0;
     process.recording.record_file(end, once.hash, {code, 0});
   }
   if (code == 0) return 0;
@@ -115,6 +127,18 @@ int remove_once(FileStep step, const char* path, Remove remove) {
   });
 }
 
+// In a replay a directory may be renamed to what the run before has made of it. One that is not this incarnation's has what others have put there since.
+template <class Rename>
+int rename_or_merge(const char* from, const char* to, const Once& once, Rename rename) {
+  const bool stays = once.ended && is_directory(from) && !is_made_now(from);
+  if (stays) make_directory(to, S_IRWXU);
+  const int result = stays ? 0 : rename();
+  const bool in_use = result != 0 && (once.ended || (once.begun && !once.overwrote)) && (errno == ENOTEMPTY || errno == EEXIST);
+  if (!stays && !in_use) return result;
+  merge(from, to);
+  return 0;
+}
+
 template <class Rename>
 int rename_once(const char* from, const char* to, Rename rename) {
   if (!is_name(from) || !is_name(to)) return rename();
@@ -122,10 +146,14 @@ int rename_once(const char* from, const char* to, Rename rename) {
     const bool made = is_made_here(from);
     Once once{FileStep::renamed, hash_of(to, hash_of(from)), ENOENT, from, made || is_new(from), false, !made, to};
     keep_in_sight(from);
-    const int result = do_once_aside(once, rename);
+    const int result = do_once_aside(once, [&] {
+      if (!once.begun) settle_below(from);
+      return rename_or_merge(from, to, once, rename);
+    });
     if (result != 0) return result;
     forget_out_of_sight(to);
     follow_renamed(from, to);
+    note_arrival(to, once.hash, once.occurrence);
     if (once.after_success) mark_made_of(from, to);
     mark_gone(from, once.after_success);
     return result;
@@ -133,7 +161,6 @@ int rename_once(const char* from, const char* to, Rename rename) {
 }
 
 int open_as_program(const char* path, int flags, mode_t mode);  // files.cpp, in the main thread
-int make_directory(const char* path, mode_t mode);              // directories.cpp: the system's
 bool put_path_of(int directory, char (&path)[4096]);            // directories.cpp: of an open directory
 
 }  // namespace hf::recorder

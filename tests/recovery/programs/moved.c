@@ -1,8 +1,9 @@
-/* moved DIRECTORY MODE: each rank adds lines to a log of its own, a round each, and does something to it in between; an earlier job may have left one of that name. */
+/* moved DIRECTORY MODE: each rank adds lines to a log of its own, a round each, and does something to it, or to its directory, in between; an earlier job has left one of that name. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "need.h"
@@ -43,10 +44,35 @@ static void cut(int round) {
   if (round == 10) need(ftruncate(fileno(kept), 4) == 0, "ftruncate");
 }
 
+/* A log is in a directory that gets another name while it is open. And a directory is made in each round, and takes the place of the one of the round before. */
+static void directory(int round) {
+  char made[40], state[40], path[60];
+  snprintf(made, sizeof made, "%s.part", next_name);
+  if (kept == NULL) {
+    snprintf(path, sizeof path, "%s/open", made);
+    need(mkdir(made, 0700) == 0, made);
+    kept = open_to_add(path);
+  }
+  add_line(kept, round);
+  if (round == 10) need(rename(made, next_name) == 0, next_name);
+
+  snprintf(made, sizeof made, "%s.new", log_name);
+  snprintf(state, sizeof state, "%s.state", log_name);
+  need(mkdir(made, 0700) == 0, made);
+  snprintf(path, sizeof path, "%s/in%d", made, round);
+  FILE* file = fopen(path, "w");
+  need(file != NULL, path);
+  add_line(file, round);
+  fclose(file);
+  snprintf(path, sizeof path, "%s/in%d", state, round - 1);
+  if (round > 0) need(unlink(path) == 0 && rmdir(state) == 0, state);
+  need(rename(made, state) == 0, state);
+}
+
 static const struct {
   const char* name;
   void (*in_round)(int);
-} modes[] = {{"rotated", rotated}, {"renamed", renamed}, {"cut", cut}};
+} modes[] = {{"rotated", rotated}, {"renamed", renamed}, {"cut", cut}, {"directory", directory}};
 
 int main(int argc, char** argv) {
   int rank;
