@@ -10,6 +10,7 @@
 #include "recorder/kept.hpp"
 #include "recorder/looks.hpp"
 #include "recorder/made.hpp"
+#include "recorder/opened.hpp"
 #include "recorder/random.hpp"
 #include "recorder/uncut.hpp"
 #include "recorder/closings.hpp"
@@ -57,6 +58,7 @@ int open_new(const char* path, int flags, Open open) {
 // `open` is given the path and the flags to open with.
 template <class Open>
 int open_aside(const char* path, int flags, Open open) {
+  if (opens_directory(path, flags)) return open_directory(path, flags, open);
   if ((flags & (O_DIRECTORY | O_PATH)) != 0 || !is_ordinary(path)) return open(path, flags);  // O_TMPFILE has O_DIRECTORY in it
   const bool creates = (flags & O_CREAT) != 0, writes = (flags & O_ACCMODE) != O_RDONLY;
   if (creates && (flags & O_EXCL) != 0) return open_new(path, flags, open);

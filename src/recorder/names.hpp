@@ -20,7 +20,7 @@ ClosedFile closed_file_of(const struct stat& status);
 
 struct Name {
   std::uint64_t hash = 0;  // 0: free
-  std::uint32_t steps[static_cast<unsigned>(FileStep::arrived) + 1] = {};
+  std::uint32_t steps[static_cast<unsigned>(FileStep::directory_opened) + 1] = {};
   bool made_here = false;  // all that the file contains is this incarnation's
   int out_of_sight = 0;    // not 0: a descriptor of the file that the name means in this replay (gone.hpp)
   bool is_kept_again = false;    // that one is what was read in the run before (kept.hpp)

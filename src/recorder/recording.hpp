@@ -41,6 +41,7 @@ enum class FileStep : std::uint32_t {
   changed,                        // opened to be changed by what does not make it, or used after somebody has changed it, in a rank that has started processes: one of them, perhaps
   cut,                            // cut or made longer by its name, or by a descriptor that adds to it
   arrived,                        // a directory was given this name: by which renaming (its hash, and which one of it)
+  directory_opened,               // to be read, when that has been done or could not be; with how often the name had been `used` before
   ended = 32
 };
 struct Written {  // what is recorded of a `written` file, or a negative error number

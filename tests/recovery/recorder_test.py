@@ -238,6 +238,9 @@ class Recorder(unittest.TestCase):
         lines = "".join(f"{i}\n" for i in range(30))
         self.check_moved("directory", {"log{}": "1000\n" * 100, "next{}": None, "next{}/open": lines, "log{}.state": None, "log{}.state/in29": "29\n"})
 
+    def test_directories_that_are_synced(self):
+        self.check_moved("synced", {"log{}": "1000\n" * 100})
+
     def test_files_are_not_emptied_again(self):
         for kill in "rank=1,call=4", "rank=0,call=4", "rank=1,at=30ms", "rank=1,call=3", "rank=0,call=3":
             with tempfile.TemporaryDirectory() as name:

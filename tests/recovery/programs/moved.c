@@ -69,10 +69,29 @@ static void directory(int round) {
   need(rename(made, state) == 0, state);
 }
 
+/* Rank 0 makes a directory for the files of all, each syncs it, and rank 0 removes it. */
+static void synced(int round) {
+  char directory[20], path[40];
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  snprintf(directory, sizeof directory, "of_round%d", round);
+  snprintf(path, sizeof path, "%s/%s", directory, log_name);
+  if (rank == 0) need(mkdir(directory, 0700) == 0, directory);
+  MPI_Barrier(MPI_COMM_WORLD);
+  FILE* file = open_to_add(path);
+  add_line(file, round);
+  fclose(file);
+  int fd = open(directory, round % 2 == 0 ? O_RDONLY : O_RDONLY | O_DIRECTORY);
+  need(fd >= 0 && fsync(fd) == 0 && close(fd) == 0, directory);
+  need(unlink(path) == 0, path);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) need(rmdir(directory) == 0, directory);
+}
+
 static const struct {
   const char* name;
   void (*in_round)(int);
-} modes[] = {{"rotated", rotated}, {"renamed", renamed}, {"cut", cut}, {"directory", directory}};
+} modes[] = {{"rotated", rotated}, {"renamed", renamed}, {"cut", cut}, {"directory", directory}, {"synced", synced}};
 
 int main(int argc, char** argv) {
   int rank;

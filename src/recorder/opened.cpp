@@ -1,0 +1,39 @@
+#include "recorder/opened.hpp"
+
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "recorder/looks.hpp"
+
+namespace hf::recorder {
+
+static bool leads_to_directory(const char* path) {
+  struct stat status;
+  return system_status(AT_FDCWD, path, &status, 0) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool opens_directory(const char* path, int flags) {
+  const bool plain = (flags & (O_PATH | O_CREAT | O_ACCMODE)) == O_RDONLY && !is_of_system(path);
+  Name* name = plain ? name_of(hash_of(path)) : nullptr;
+  if (!name) return false;
+  FileState before;
+  const bool did = process.recording.replay_file(FileStep::directory_opened, name->hash, name->steps[static_cast<unsigned>(FileStep::directory_opened)], before) &&
+                   before.changed_ns == name->steps[static_cast<unsigned>(FileStep::used)];
+  return did || (flags & O_DIRECTORY) != 0 || leads_to_directory(path);
+}
+
+// In memory, if it can be.
+EmptyDirectory::EmptyDirectory() {
+  constexpr int attempts_max = 100;
+  const long process_id = ::syscall(SYS_getpid);
+  for (int i = 0; i < attempts_max; ++i) {
+    ::snprintf(path_, sizeof path_, "%s/holdfast.%ld.%d", i % 2 == 0 ? "/dev/shm" : "/tmp", process_id, i);
+    if (::syscall(SYS_mkdirat, AT_FDCWD, path_, 0700) == 0) return;
+  }
+  path_[0] = 0;
+}
+
+EmptyDirectory::~EmptyDirectory() { ::syscall(SYS_unlinkat, AT_FDCWD, path_, AT_REMOVEDIR); }
+
+}  // namespace hf::recorder

@@ -1,0 +1,51 @@
+// Directories that are opened to be read, as by a program that syncs them. One that the run before had opened, and that is gone now, is opened as an empty one without a name.
+// docs/recorder.md, Files.
+#pragma once
+#include <fcntl.h>
+
+#include "recorder/names.hpp"
+#include "recorder/process.hpp"
+
+namespace hf::recorder {
+
+// In the run before, if it has come to this, or now.
+bool opens_directory(const char* path, int flags);
+
+// mkdir, and its removal, of a name that nobody else has.
+class EmptyDirectory {
+ public:
+  EmptyDirectory();
+  ~EmptyDirectory();
+  EmptyDirectory(const EmptyDirectory&) = delete;
+  const char* path() const { return path_; }
+
+ private:
+  char path_[64];
+};
+
+// What opens_directory is true of. `open` is given the path and the flags to open with.
+template <class Open>
+int open_directory(const char* path, int flags, Open open) {
+  Name* name = name_of(hash_of(path));
+  if (!name) return open(path, flags);
+  const std::uint32_t used = name->steps[static_cast<unsigned>(FileStep::used)];
+  std::uint32_t& opened = name->steps[static_cast<unsigned>(FileStep::directory_opened)];
+  FileState before;
+  if (!process.recording.replay_file(FileStep::directory_opened, name->hash, opened, before)) {
+    const int fd = open(path, flags), error = errno;
+    process.recording.record_file(FileStep::directory_opened, name->hash, {fd < 0 ? -error : 0, used});
+    ++opened;
+    errno = error;
+    return fd;
+  }
+  if (before.changed_ns != used) return open(path, flags);  // that is to come later
+  ++opened;
+  if (before.bytes < 0) {
+    errno = static_cast<int>(-before.bytes);
+    return -1;
+  }
+  const int fd = open(path, flags);
+  return fd >= 0 || (errno != ENOENT && errno != ENOTDIR) ? fd : open(EmptyDirectory().path(), flags);
+}
+
+}  // namespace hf::recorder
