@@ -167,9 +167,18 @@ void JobOutput::on_over(int rank, bool done) {
       s.gate.on_end(done, out);
       pass_on(rank, kind, std::move(out));
       after(rank, kind);
+      say_instead(rank, kind, done);
     }
     if (rank == 0) end_prompt(kind);
   }
+}
+
+// A rank that ended in its replay may have said why, in place of what was passed on before.
+void JobOutput::say_instead(int rank, OutputStream kind, bool done) {
+  const std::string text = stream(rank, kind).gate.take_instead();
+  if (done || text.empty()) return;
+  say(fmt::format("rank {} wrote instead:", rank));
+  write_error(text);
 }
 
 void JobOutput::say(const std::string& line) {

@@ -57,6 +57,7 @@ class JobOutput {
     return streams_[static_cast<std::size_t>(rank) * 2 + static_cast<std::size_t>(kind)];
   }
   void pass_on(int rank, OutputStream kind, std::string bytes);
+  void say_instead(int rank, OutputStream kind, bool done);
   void after(int rank, OutputStream kind);
   void on_open_line(int rank, OutputStream kind);
   bool passes_open_line(int rank, OutputStream kind) const;

@@ -14,6 +14,7 @@ std::optional<std::uint64_t> OutputGate::take_difference() {
 
 void OutputGate::end_line() {
   ++lines_;
+  skipped_.clear();
   line_bytes_ = 0;
   line_unknown_ = false;
   XXH3_64bits_reset(&line_);
@@ -32,6 +33,14 @@ bool OutputGate::resume(Position passed, Position next) {
   return whole;
 }
 
+void OutputGate::add_instead() {
+  if (instead_.size() + skipped_.size() > instead_max) return;
+  instead_ += skipped_;
+  if (!instead_.ends_with('\n')) instead_ += '\n';
+}
+
+std::string OutputGate::take_instead() { return std::exchange(instead_, {}); }
+
 // A line has been passed on to its end.
 void OutputGate::remember_line() {
   ++passed_lines_;
@@ -48,8 +57,11 @@ std::string_view OutputGate::skip(std::string_view segment, bool ends, std::stri
   if (lines_ < passed_lines_) {
     XXH3_64bits_update(&line_, segment.data(), segment.size());
     line_bytes_ += segment.size();
+    skipped_ += segment.substr(0, instead_max - std::min(skipped_.size(), instead_max));
     if (ends) {
-      if (lines_ >= unchecked_ && !replay_.check(hashes_, XXH3_64bits_digest(&line_))) differs();
+      const bool same = lines_ < unchecked_ || replay_.check(hashes_, XXH3_64bits_digest(&line_));
+      if (!same) differs();
+      if (!same || !instead_.empty()) add_instead();
       end_line();
     }
     return {};
@@ -102,6 +114,8 @@ void OutputGate::pass_open_line(std::string& pass_on) {
 
 void OutputGate::on_restart() {
   open_.clear();
+  skipped_.clear();
+  instead_.clear();
   lines_ = 0;
   line_bytes_ = 0;
   line_unknown_ = false;

@@ -39,12 +39,16 @@ class OutputGate {
   bool resume(Position passed, Position next);
   // Number, from 1, of the first line that differs from what was passed on before; once over all incarnations.
   std::optional<std::uint64_t> take_difference();
+  // What this incarnation has written in place of lines that had been passed on, from the first that differs, as far as there is room. Why it has ended, perhaps.
+  static constexpr std::size_t instead_max = 4096;
+  std::string take_instead();
 
  private:
   std::string_view skip(std::string_view segment, bool ends, std::string& pass_on);
   void end_line();
   void remember_line();
   void differs();
+  void add_instead();
 
   std::uint64_t passed_lines_ = 0;
   std::uint64_t passed_open_ = 0;       // bytes of the open line passed on
@@ -59,6 +63,8 @@ class OutputGate {
   bool line_unknown_ = false;     // but for its beginning, which is not known
   LineHashes::Replay replay_;
   std::string open_;  // seen, not passed on: the last line_bytes_ - passed_open_ bytes
+  std::string skipped_;  // of the open line, with instead_max at most
+  std::string instead_;
   std::optional<std::uint64_t> difference_;
   bool difference_seen_ = false;
 };

@@ -143,6 +143,23 @@ TEST(OutputGate, AnotherLineBeforeThatIsADifference) {
   EXPECT_EQ(gate.take_difference(), 1u);
 }
 
+TEST(OutputGate, WhatIsWrittenInsteadIsKept) {
+  OutputGate gate;
+  feed(gate, "a\nb\nc\n");
+  gate.on_restart();
+  feed(gate, "a\nwhy");
+  EXPECT_EQ(gate.take_instead(), "");
+  feed(gate, " it ends\nhere\n");
+  EXPECT_EQ(gate.take_instead(), "why it ends\nhere\n");
+  gate.on_restart();
+  feed(gate, "b\n");
+  gate.on_restart();
+  feed(gate, "a\n");
+  EXPECT_EQ(gate.take_instead(), "") << "by another incarnation";
+  feed(gate, std::string(2 * OutputGate::instead_max, 'x') + "\nend\n");
+  EXPECT_EQ(gate.take_instead(), std::string(OutputGate::instead_max, 'x') + "\n") << "no room for the rest";
+}
+
 TEST(OutputGate, LongOpenLinePasses) {
   OutputGate gate;
   std::string text(OutputGate::open_bytes_max + 10, 'x');

@@ -26,6 +26,7 @@ namespace hf::os {
 namespace {
 
 std::optional<rlimit> open_files_before;  // it was raised
+std::optional<int> nice_before;           // children of a process that runs before others would have none
 
 struct ChildFailure {
   int code;
@@ -64,6 +65,7 @@ void become(const Command& command, char* const* arguments, char* const* environ
   ::syscall(SYS_close_range, static_cast<unsigned>(keep), static_cast<unsigned>(status_pipe - 1), 0u);
   ::syscall(SYS_close_range, static_cast<unsigned>(status_pipe + 1), ~0u, 0u);
   if (open_files_before) ::setrlimit(RLIMIT_NOFILE, &*open_files_before);
+  if (nice_before) ::setpriority(PRIO_PROCESS, 0, *nice_before);
   if (command.processors && ::sched_setaffinity(0, sizeof *command.processors, &*command.processors) != 0) give_up(2);
   if (!command.working_directory.empty() && ::chdir(command.working_directory.c_str()) != 0) give_up(1);
   if (!command.randomize_addresses) ::personality(ADDR_NO_RANDOMIZE);
@@ -236,6 +238,8 @@ void use_all_cores() {
 }
 
 bool run_before_others() {
+  errno = 0;
+  if (const int value = ::getpriority(PRIO_PROCESS, 0); value != -1 || errno == 0) nice_before = value;
   const sched_param least{::sched_get_priority_min(SCHED_RR)};
   // What else the user has given the process stays.
   return ::sched_getscheduler(0) == SCHED_OTHER && ::sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least) == 0;

@@ -101,6 +101,22 @@ TEST(RunBeforeOthers, IsOfTheCallingThreadAloneAndNotOfItsChildren) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
+TEST(RunBeforeOthers, ItsChildrenAreAsNiceAsItWas) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::setpriority(PRIO_PROCESS, 0, 7) != 0 || !run_before_others()) ::_exit(100);
+    Command command;
+    command.path = "/bin/sh";
+    command.arguments = {"sh", "-c", "nice"};
+    const auto said = output_of(command);
+    ::_exit(said && *said == "7\n" ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == 100) GTEST_SKIP() << "not allowed here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 TEST(OwnThreads, AreCounted) {
   const int before = own_threads();
   EXPECT_GE(before, 1);

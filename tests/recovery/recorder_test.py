@@ -21,6 +21,25 @@ HERE = Path(__file__).resolve().parent
 LARGE = " " * (1 << 20)  # more than is kept of a file
 KILLS = "kill:random,rate=15/s,seed={},max=6"
 
+CHANGES_AND_PRINTS = r'''
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) {
+    FILE* log = fopen(argv[1], "r+");
+    fseek(log, 0, SEEK_END);
+    fprintf(log, "more\n");
+    fclose(log);
+    for (int i = 0; i < 3; ++i) fprintf(stderr, "line %d\n", i);
+  }
+  for (int i = 0; i < 50; ++i) MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+}
+'''
+
 
 class Recorder(unittest.TestCase):
     def run_killed(self, program, ranks=3, seed=1, **more):
@@ -284,6 +303,16 @@ class Recorder(unittest.TestCase):
             outcome = self.run_killed([FILES, directory, "append", log])
             self.assertEqual(outcome.exit_code, 1, outcome.stderr)
             self.assertIn(f"cannot be recovered: {log} was changed", outcome.stderr)
+
+    def test_the_reason_is_seen_behind_what_was_printed_before(self):
+        with tempfile.TemporaryDirectory() as name:
+            directory = Path(name)
+            (directory / "p.c").write_text(CHANGES_AND_PRINTS)
+            (directory / "log").write_text("of an earlier job\n")
+            subprocess.run([BUILD / "bin/mpicc", directory / "p.c", "-o", directory / "p"], check=True)
+            outcome = jobs.run(BUILD, 2, [directory / "p", directory / "log"], inject=["kill:rank=0,call=20"])
+            self.assertEqual(outcome.exit_code, 1, outcome.stderr)
+            self.assertIn(f"cannot be recovered: {directory}/log was changed", outcome.stderr)
 
     def test_a_stream_that_was_not_read(self):
         with tempfile.TemporaryDirectory() as directory:
