@@ -159,7 +159,7 @@ bool settle(Appended& one, bool is_past) {
   std::int64_t there = reader < 0 ? 0 : size_of(reader);
   const bool changed = reader >= 0 && (there < one.before || !same(reader, from, one.before, (own < there ? own : there) - one.before));
   if (reader >= 0) close_system(reader);
-  if (!is_past && (changed || own < there)) return false;  // the run before may have cut it since, or given it another name
+  if (!is_past && (reader < 0 || changed || own < there)) return false;  // the run before may have cut it since, or given it another name
   if (changed) refuse(one.path);
   const int file = open_system(one.path, O_WRONLY | O_APPEND | O_CREAT);
   if (file < 0 && errno == ENOENT && !is_open(from)) {  // another rank has removed the directory

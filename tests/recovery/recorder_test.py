@@ -232,14 +232,14 @@ class Recorder(unittest.TestCase):
                 wanted = {"old": "1000\n" + lines, "new": lines, "patched": "".join(f"{chr(97 + i % 26)}0" for i in range(40)), "begun": lines, "begun_too": lines, "emptied": "".join(f"{i}\n" for i in range(5, 40)), "descriptor": lines, "kept": "1000\n" + "".join(f"{i:0200}\n" for i in range(40))}
                 self.assertEqual({p.name: p.read_text() for p in directory.iterdir()}, wanted, f"HOLDFAST_SEED={seed}")
 
-    def check_moved(self, mode, wanted):
+    def check_moved(self, mode, wanted, kills=("rank=0,call=20", "rank=1,call=30")):
         """`wanted`: what each rank leaves where an earlier job has left a log, by name."""
-        for kill in "rank=0,call=20", "rank=1,call=30":
+        for kill in kills:
             with tempfile.TemporaryDirectory() as name:
                 directory = Path(name)
                 for rank in range(2):
                     (directory / f"log{rank}").write_text("1000\n" * 100)
-                outcome = jobs.run(BUILD, 2, [MOVED, directory, mode], inject=[f"kill:{kill}"])
+                outcome = jobs.run(BUILD, 2, [MOVED, directory, mode], inject=[f"kill:{kill}"] if kill else [])
                 self.assertEqual((outcome.exit_code, outcome.kills), (0, 1), outcome.shell_line() + outcome.stderr)
                 self.assertEqual({p.relative_to(directory).as_posix(): p.read_text() if p.is_file() else None for p in directory.rglob("*")},
                                  {name.format(rank): text for rank in range(2) for name, text in wanted.items()}, outcome.shell_line())
@@ -249,6 +249,9 @@ class Recorder(unittest.TestCase):
 
     def test_a_log_that_is_renamed_while_it_is_open(self):
         self.check_moved("renamed", {"next{}": "1000\n" * 100 + "".join(f"{i}\n" for i in range(30))})
+
+    def test_a_rank_that_is_killed_behind_a_renaming(self):
+        self.check_moved("renamed_last", {"next{}": "1000\n" * 100 + "".join(f"{i}\n" for i in range(30)), "killed": None}, [None])
 
     def test_a_log_that_is_cut_while_it_is_open(self):
         self.check_moved("cut", {"log{}": "106\n" + "".join(f"{i}\n" for i in range(11, 30))})
