@@ -25,12 +25,6 @@ FileState state_of(const char* name, Use use) {
   return {status.st_size, status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec};
 }
 
-// What is out of sight and what is there contain the same. A look of the run before has shown the program which file the one out of sight is, perhaps.
-bool is_the_same(const char* path) {
-  const FileState there = contents_of(path), out_of_sight = contents_of(Where(path).path());
-  return there.bytes == out_of_sight.bytes && there.changed_ns == out_of_sight.changed_ns;
-}
-
 // As it was used in the run before, which found it as it was `before`.
 Found use_again(const char* path, Use use, Name& name, std::uint32_t occurrence, const FileState& before) {
   if (before.bytes < 0 && !use.creates) return Found::absent;
@@ -83,6 +77,11 @@ bool is_changed(const char* path, const Name& name) {
 }
 
 }  // namespace
+
+bool is_the_same(const char* path) {
+  const FileState there = contents_of(path), out_of_sight = contents_of(Where(path).path());
+  return there.bytes == out_of_sight.bytes && there.changed_ns == out_of_sight.changed_ns;
+}
 
 void refuse(const char* path) {
   ::fprintf(stderr,

@@ -16,6 +16,8 @@ namespace hf::recorder {
 // These are called aside: what is to be known about a file differs in a replay, and leaves nothing on the program's stack.
 bool is_ordinary(const char* path);  // not files whose contents are the system's
 bool is_there(const char* path);
+// What is out of sight and what is there contain the same. A look of the run before has shown the program which file the one out of sight is, perhaps.
+bool is_the_same(const char* path);
 bool is_made_here(const char* path);  // Name::made_here
 // It is none of an earlier job, run or rank that anybody would miss: made by this incarnation, though perhaps in another thread or by another name; since it began, which
 // may have been by a process that it has started; or a socket, a pipe, or below /dev.

@@ -129,8 +129,8 @@ int recorded_status(int directory, const char* path, struct stat* to, int flags)
     return looked;
   });
   if (result != 0) return result;
-  // What the program has seen now is the file itself.
-  if (Name* name = asked ? name_of(hash_of(path)) : nullptr; name && name->is_written_over) drop_out_of_sight(*name);
+  // What the program has seen now is the file itself. It may go on to looks that the run before has not made, and compare which file they show.
+  if (Name* name = name_of(hash_of(path)); name && name->is_written_over && (asked || is_the_same(path))) drop_out_of_sight(*name);
   const Where where(path);
   auto is_there_now = [&] {
     if (where.is_out_of_sight()) return system_status(AT_FDCWD, where.path(), &now, 0) == 0;
