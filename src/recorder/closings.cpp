@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "recorder/aside.hpp"
+#include "recorder/gone.hpp"
 #include "recorder/looks.hpp"
 #include "recorder/uncut.hpp"
 
@@ -77,6 +78,7 @@ int close_stream(FILE* stream) {
   }
   const int result = next(next_fclose, "fclose")(stream);
   if (by_descriptor) note_closed(fd, result);
+  if (Name* name = found && closed.step != FileStep::unread ? name_of(closed.name) : nullptr) drop_if_over(*name);
   if (unread) note_unread(closed);
   else if (found && closed.step != FileStep::unread && result == 0) process.recording.record_closed(closed.step, closed.name, closed.occurrence, !closed.loud);
   return result;

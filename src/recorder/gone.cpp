@@ -67,6 +67,14 @@ void drop_out_of_sight(Name& name) {
   name.is_kept_again = name.is_written_over = name.is_appended = false;
 }
 
+void drop_if_over(Name& name) {
+  auto comes = [&](FileStep step) {
+    FileState state;
+    return process.recording.replay_file(step, name.hash, name.steps[static_cast<unsigned>(step)], state);
+  };
+  if (name.is_written_over && !comes(FileStep::used) && !comes(FileStep::written)) drop_out_of_sight(name);
+}
+
 std::int64_t how_written(bool empties) {
   const bool alone = empties && !threads.are_several() && !has_had_children();
   return (empties ? Written::emptied : 0) | (alone ? Written::alone : 0);

@@ -14,6 +14,7 @@ namespace hf::recorder {
 bool make_out_of_sight(const char* path, Name& name, bool anywhere);
 void drop_out_of_sight(Name& name);
 void drop_kept(Name& name);  // what was read in the run before
+void drop_if_over(Name& name);  // it is closed: if the run before has not opened it again, it needs no descriptor and no room any more
 std::int64_t how_written(bool empties);
 
 // Where the file of a name is to be opened.

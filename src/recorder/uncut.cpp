@@ -1,5 +1,6 @@
 #include "recorder/uncut.hpp"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,8 +20,6 @@ void (*next_rewind)(FILE*);
 int (*next_fsetpos)(FILE*, const fpos_t*);
 ssize_t (*next_pwrite)(int, const void*, size_t, off_t);
 ssize_t (*next_pwritev)(int, const iovec*, int, off_t);
-int (*next_fstat)(int, struct stat*);
-int (*next_fxstat)(int, int, struct stat*);
 int (*next_dup)(int);
 int (*next_dup2)(int, int);
 int (*next_dup3)(int, int, int);
@@ -109,7 +108,12 @@ ssize_t write_at(int fd, off_t offset, ssize_t written) {
   return written;
 }
 
-int shorten(int result, int fd, struct stat* status) {
+int status_of(int fd, struct stat* status) {
+  if (fd < 0) {  // AT_FDCWD is one
+    errno = EBADF;
+    return -1;
+  }
+  const int result = system_status(fd, "", status, AT_EMPTY_PATH);
   if (result == 0 && find(fd)) [[unlikely]] aside([=] { status->st_size = uncut_bytes(fd, status->st_size); });
   return result;
 }
@@ -209,19 +213,11 @@ HOLDFAST_REPLACES ssize_t pwritev64(int fd, const iovec* from, int count, off64_
   return write_at(fd, offset, next(next_pwritev, "pwritev")(fd, from, count, offset));
 }
 
-HOLDFAST_REPLACES int fstat(int fd, struct stat* status) noexcept { return shorten(next(next_fstat, "fstat")(fd, status), fd, status); }
-HOLDFAST_REPLACES int fstat64(int fd, struct stat64* to) noexcept {
-  auto* status = reinterpret_cast<struct stat*>(to);
-  return shorten(next(next_fstat, "fstat")(fd, status), fd, status);
-}
+HOLDFAST_REPLACES int fstat(int fd, struct stat* status) noexcept { return status_of(fd, status); }
+HOLDFAST_REPLACES int fstat64(int fd, struct stat64* status) noexcept { return status_of(fd, reinterpret_cast<struct stat*>(status)); }
 // Of programs that were built for a C library before 2.33.
-HOLDFAST_REPLACES int __fxstat(int version, int fd, struct stat* status) noexcept {
-  return shorten(next(next_fxstat, "__fxstat")(version, fd, status), fd, status);
-}
-HOLDFAST_REPLACES int __fxstat64(int version, int fd, struct stat64* to) noexcept {
-  auto* status = reinterpret_cast<struct stat*>(to);
-  return shorten(next(next_fxstat, "__fxstat")(version, fd, status), fd, status);
-}
+HOLDFAST_REPLACES int __fxstat(int, int fd, struct stat* status) noexcept { return status_of(fd, status); }
+HOLDFAST_REPLACES int __fxstat64(int, int fd, struct stat64* status) noexcept { return status_of(fd, reinterpret_cast<struct stat*>(status)); }
 
 HOLDFAST_REPLACES int dup(int fd) noexcept {
   cut_uncut(fd);
