@@ -33,3 +33,15 @@ def run_stories(module, at_once):
                 print(f"== {name}\n{done.stdout.decode(errors='replace')}", flush=True)
     print(f"{len(names)} stories, {at_once} at a time; failed: {', '.join(failed) or 'none'}", flush=True)
     return 1 if failed or not names else 0
+
+
+def main():
+    """unittest.main() of the main program, which may be given --at-once N."""
+    at_once = 1
+    while "--at-once" in sys.argv:
+        at = sys.argv.index("--at-once")
+        at_once = int(sys.argv[at + 1])
+        del sys.argv[at:at + 2]
+    if at_once > 1 and len(sys.argv) == 1:
+        sys.exit(run_stories(sys.modules["__main__"], at_once))
+    unittest.main()

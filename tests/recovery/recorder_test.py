@@ -11,8 +11,10 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import jobs
-from some import some
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "launcher"))
+import jobs  # noqa: E402
+import side_by_side  # noqa: E402
+from some import some  # noqa: E402
 
 BUILD, CLOCKS, FILES, NAMES = (Path(sys.argv.pop(1)).resolve() for _ in range(4))
 CLEANING, ASKED, SCRATCH, KEPT, ORDERS_READ, ADDED, UNCUT, OWN_FILES, MOVED = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch", "kept", "orders_read", "added", "uncut", "own_files", "moved"))
@@ -36,6 +38,28 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 3; ++i) fprintf(stderr, "line %d\n", i);
   }
   for (int i = 0; i < 50; ++i) MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+}
+'''
+
+SNAPSHOTS = r'''
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  int rank, open_files = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i < 40; ++i) {
+    char name[600];
+    snprintf(name, sizeof name, "%s/%d_%d", argv[1], rank, i);
+    FILE* file = fopen(name, "w");
+    fprintf(file, "%d\n", i);
+    fclose(file);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  for (int fd = 512; fd < 1024; ++fd) open_files += fcntl(fd, F_GETFD) != -1;
+  printf("%d\n", open_files);
   MPI_Finalize();
 }
 '''
@@ -307,6 +331,16 @@ class Recorder(unittest.TestCase):
             self.assertEqual(outcome.exit_code, 1, outcome.stderr)
             self.assertIn(f"cannot be recovered: {log} was changed", outcome.stderr)
 
+    def test_finished_files_take_no_room_twice(self):
+        with tempfile.TemporaryDirectory() as name:
+            directory = Path(name)
+            (directory / "p.c").write_text(SNAPSHOTS)
+            subprocess.run([BUILD / "bin/mpicc", directory / "p.c", "-o", directory / "p"], check=True)
+            for kill in [], ["kill:rank=0,call=36"]:
+                outcome = jobs.run(BUILD, 2, [directory / "p", directory], inject=kill)
+                self.assertEqual((outcome.exit_code, outcome.kills, set(outcome.stdout.split())), (0, len(kill), {b"0"}), outcome.shell_line() + outcome.stderr)
+            self.assertEqual({(directory / f"{rank}_{i}").read_text() for rank in range(2) for i in range(40)}, {f"{i}\n" for i in range(40)})
+
     def test_the_reason_is_seen_behind_what_was_printed_before(self):
         with tempfile.TemporaryDirectory() as name:
             directory = Path(name)
@@ -375,4 +409,4 @@ class Recorder(unittest.TestCase):
 
 if __name__ == "__main__":
     os.environ.pop("LD_PRELOAD", None)
-    unittest.main()
+    side_by_side.main()
