@@ -9,11 +9,12 @@ import subprocess
 import sys
 import threading
 import time
-import unittest
 from pathlib import Path
 
-from orders_job import OrdersJob
-from some import some
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "launcher"))
+import side_by_side  # noqa: E402
+from orders_job import OrdersJob  # noqa: E402
+from some import some  # noqa: E402
 
 OrdersJob.build, OrdersJob.orders = (Path(sys.argv.pop(1)).resolve() for _ in range(2))
 
@@ -131,4 +132,4 @@ class Partitions(OrdersJob):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    side_by_side.main()
