@@ -72,15 +72,16 @@ int close_stream(FILE* stream) {
   const bool unread = found && closed.step == FileStep::unread && !closed.loud && __fbufsize(stream) == 0;
   const int fd = stream->_fileno;
   const bool by_descriptor = fd >= 0 && fd < descriptors_max && descriptors[fd].name != 0;  // fdopen
-  if (found || by_descriptor) {
+  const bool written = found && closed.step != FileStep::unread;
+  if (written || by_descriptor) {
     ::fflush(stream);
     note_own(by_descriptor ? descriptors[fd].name : closed.name, fd);
   }
   const int result = next(next_fclose, "fclose")(stream);
   if (by_descriptor) note_closed(fd, result);
-  if (Name* name = found && closed.step != FileStep::unread ? name_of(closed.name) : nullptr) drop_if_over(*name);
+  if (Name* name = written ? name_of(closed.name) : nullptr) drop_if_over(*name);
   if (unread) note_unread(closed);
-  else if (found && closed.step != FileStep::unread && result == 0) process.recording.record_closed(closed.step, closed.name, closed.occurrence, !closed.loud);
+  else if (written && result == 0) process.recording.record_closed(closed.step, closed.name, closed.occurrence, !closed.loud);
   return result;
 }
 
