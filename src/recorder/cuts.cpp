@@ -19,8 +19,8 @@ template <class Cut>
 int cut_once(std::uint64_t hash, Name* log, off_t bytes, Cut cut) {
   Name* counted = name_of(hash);
   if (!counted) return cut();
-  constexpr auto end = static_cast<FileStep>(static_cast<unsigned>(FileStep::cut) + static_cast<unsigned>(FileStep::ended));
-  const unsigned occurrence = counted->steps[static_cast<unsigned>(FileStep::cut)]++;
+  constexpr FileStep end = end_of(FileStep::cut);
+  const unsigned occurrence = counted->count(FileStep::cut)++;
   FileState state, ended;
   const bool begun = process.recording.replay_file(FileStep::cut, hash, occurrence, state);
   const bool known = begun && process.recording.replay_file(end, hash, occurrence, ended);

@@ -99,7 +99,7 @@ bool is_ordinary(const char* path) {
 Used use(const char* path, Use use) {
   Name* name = name_of(hash_of(path));
   if (!name) return {};
-  const std::uint32_t occurrence = name->steps[static_cast<unsigned>(FileStep::used)]++;
+  const std::uint32_t occurrence = name->count(FileStep::used)++;
   FileState before;
   if (process.recording.replay_file(FileStep::used, name->hash, occurrence, before)) return {use_again(path, use, *name, occurrence, before), name, occurrence};
   settle(path);
@@ -135,6 +135,11 @@ bool is_there(const char* path) {
   return system_status(AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+bool comes_again(const Name& name, FileStep step) {
+  FileState state;
+  return process.recording.replay_file(step, name.hash, name.count(step), state);
+}
+
 bool is_made_here(const char* path) {
   Name* name = name_of(hash_of(path));
   return name && name->made_here;
@@ -142,7 +147,7 @@ bool is_made_here(const char* path) {
 
 static void note_once(FileStep step, const char* path) {
   Name* name = name_of(hash_of(path));
-  if (!name || name->steps[static_cast<unsigned>(step)]++ != 0) return;
+  if (!name || name->count(step)++ != 0) return;
   FileState state;
   if (!process.recording.replay_file(step, name->hash, 0, state)) process.recording.record_file(step, name->hash, {0, 0});
 }

@@ -18,6 +18,7 @@ bool is_ordinary(const char* path);  // not files whose contents are the system'
 bool is_there(const char* path);
 // What is out of sight and what is there contain the same. A look of the run before has shown the program which file the one out of sight is, perhaps.
 bool is_the_same(const char* path);
+bool comes_again(const Name& name, FileStep step);  // the run before has done it once more with the file
 bool is_made_here(const char* path);  // Name::made_here
 // It is none of an earlier job, run or rank that anybody would miss: made by this incarnation, though perhaps in another thread or by another name; since it began, which
 // may have been by a process that it has started; or a socket, a pipe, or below /dev.
@@ -68,8 +69,8 @@ template <class Do>
 int do_once_aside(Once& once, Do what) {
   Name* name = name_of(once.hash);
   if (!name) return what();
-  const unsigned occurrence = once.occurrence = name->steps[static_cast<unsigned>(once.step)]++;
-  const auto end = static_cast<FileStep>(static_cast<unsigned>(once.step) + static_cast<unsigned>(FileStep::ended));
+  const unsigned occurrence = once.occurrence = name->count(once.step)++;
+  const FileStep end = end_of(once.step);
   constexpr std::int64_t older = 1, overwrote = 2;
   FileState before{is_there(once.acts_on) ? 0 : -1, 0}, ended;
   if (once.spares_newer && is_older(once.acts_on)) before.changed_ns |= older;

@@ -35,7 +35,7 @@ void drop_kept_of(const char* path, bool creates) {
 template <class File>
 File watch_last(File file, const char* path, FileStep step, FileStep closing) {
   const Name* name = name_of(hash_of(path));
-  return name ? watch(file, name, name->steps[static_cast<unsigned>(step)] - 1, closing) : file;
+  return name ? watch(file, name, name->count(step) - 1, closing) : file;
 }
 
 // Where a file is out of sight, its path is a link.
@@ -50,7 +50,7 @@ int open_new(const char* path, int flags, Open open) {
   const int with = (flags & ~O_EXCL) | O_TRUNC;
   Name* name = name_of(hash_of(path));
   if (!name) return open(path, with);
-  const bool closed = process.recording.was_closed(FileStep::closed_new, name->hash, name->steps[static_cast<unsigned>(FileStep::made)] - 1, false);
+  const bool closed = process.recording.was_closed(FileStep::closed_new, name->hash, name->count(FileStep::made) - 1, false);
   make_again(path, *name, closed, {true, false}, [&](const char* where, bool) { return (fd = open(where, without_link(path, where, with))) >= 0; });
   return watch_last(fd, path, FileStep::made, FileStep::closed_new);
 }
@@ -156,7 +156,7 @@ FILE* open_new_stream(const char* path, const char* mode, Open open) {
   }
   Name* name = name_of(hash_of(path));
   if (!name) return open(path, without);
-  const bool closed = process.recording.was_closed(FileStep::closed_new, name->hash, name->steps[static_cast<unsigned>(FileStep::made)] - 1, false);
+  const bool closed = process.recording.was_closed(FileStep::closed_new, name->hash, name->count(FileStep::made) - 1, false);
   make_again(path, *name, closed, {true, false}, [&](const char* where, bool) { return (file = open(where, without)) != nullptr; });
   return watch_last(file, path, FileStep::made, FileStep::closed_new);
 }

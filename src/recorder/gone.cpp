@@ -68,11 +68,7 @@ void drop_out_of_sight(Name& name) {
 }
 
 void drop_if_over(Name& name) {
-  auto comes = [&](FileStep step) {
-    FileState state;
-    return process.recording.replay_file(step, name.hash, name.steps[static_cast<unsigned>(step)], state);
-  };
-  if (name.is_written_over && !comes(FileStep::used) && !comes(FileStep::written)) drop_out_of_sight(name);
+  if (name.is_written_over && !comes_again(name, FileStep::used) && !comes_again(name, FileStep::written)) drop_out_of_sight(name);
 }
 
 std::int64_t how_written(bool empties) {

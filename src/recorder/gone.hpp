@@ -75,7 +75,7 @@ template <class Open>
 bool open_by_making(const char* path, Opening how, Open open) {
   Name* name = name_of(hash_of(path));
   if (!name) return open(path, false);
-  const unsigned occurrence = name->steps[static_cast<unsigned>(FileStep::written)]++;
+  const unsigned occurrence = name->count(FileStep::written)++;
   FileState state;
   if (!process.recording.replay_file(FileStep::written, name->hash, occurrence, state)) return open_first(path, *name, how.empties, open);
   if (state.bytes < 0) {

@@ -61,7 +61,7 @@ bool write_kept(int fd, KeptPiece piece) {
 void keep_if_young(const char* path, Name& name, const FileState& now) {
   struct stat status;
   if (now.bytes < 0 || system_status(AT_FDCWD, path, &status, 0) != 0) return;
-  const bool is_open = name.closed.inode == 0 && (name.steps[static_cast<unsigned>(FileStep::written)] > 0 || name.steps[static_cast<unsigned>(FileStep::made)] > 0);
+  const bool is_open = name.closed.inode == 0 && (name.count(FileStep::written) > 0 || name.count(FileStep::made) > 0);
   if (name.made_here && (is_open || name.closed == closed_file_of(status))) return;
   const std::int64_t changed_ns = status.st_ctim.tv_sec * 1'000'000'000 + status.st_ctim.tv_nsec;
   if (changed_ns + clocks_of_file_systems_ns > process.first_began_ns()) keep(path, name, now);
@@ -69,7 +69,7 @@ void keep_if_young(const char* path, Name& name, const FileState& now) {
 
 void keep_if_read(const char* path) {
   Name* name = name_of(hash_of(path));
-  if (!name || name->steps[static_cast<unsigned>(FileStep::used)] == 0 || name->made_here || !is_ordinary(path)) return;
+  if (!name || name->count(FileStep::used) == 0 || name->made_here || !is_ordinary(path)) return;
   keep(path, *name, contents_of(path));
 }
 

@@ -87,7 +87,7 @@ int result_of(std::int64_t error) {
 template <class DoLook>
 int look(FileStep step, const char* path, std::int64_t how, FileStatus* status, DoLook do_look) {
   Name* name = name_of(hash_of(path));
-  std::uint32_t* made = name ? &name->steps[static_cast<unsigned>(step)] : nullptr;
+  std::uint32_t* made = name ? &name->count(step) : nullptr;
   if (!made || *made > looks_max) return do_look();
   const FileLook which{step, name->hash, (*made)++};
   std::int64_t error = 0;
@@ -102,7 +102,7 @@ int look(FileStep step, const char* path, std::int64_t how, FileStatus* status, 
 // Or it may have been, where the end is not recorded.
 bool may_have_been_removed_next(const Name& name, FileStep step) {
   const auto end = static_cast<FileStep>(static_cast<unsigned>(step) + static_cast<unsigned>(FileStep::ended));
-  const unsigned occurrence = name.steps[static_cast<unsigned>(step)];
+  const unsigned occurrence = name.count(step);
   FileState state;
   if (process.recording.replay_file(end, name.hash, occurrence, state)) return state.bytes == 0;
   return process.recording.replay_file(step, name.hash, occurrence, state);

@@ -31,15 +31,11 @@ struct Path {
   void cut(std::size_t to) { text[length = to] = 0; }
 };
 
-unsigned steps(const Name& name, FileStep step) { return name.steps[static_cast<unsigned>(step)]; }
-
 // This rank has made the directory, and the run before did not come to make one of that name again.
 bool is_left_over(const char* path) {
   const Name* name = name_of(hash_of(path));
-  if (!name || steps(*name, FileStep::directory_made) + steps(*name, FileStep::arrived) == 0) return false;
-  FileState state;
-  auto comes_again = [&](FileStep step) { return process.recording.replay_file(step, name->hash, steps(*name, step), state); };
-  return !comes_again(FileStep::directory_made) && !comes_again(FileStep::arrived);
+  if (!name || name->count(FileStep::directory_made) + name->count(FileStep::arrived) == 0) return false;
+  return !comes_again(*name, FileStep::directory_made) && !comes_again(*name, FileStep::arrived);
 }
 
 void merge_entries(Path& from, Path& to, unsigned depth);
@@ -118,9 +114,9 @@ void note_arrival(const char* to, std::uint64_t renaming, unsigned occurrence) {
   if (!name) return;
   const FileState own{static_cast<std::int64_t>(renaming), occurrence};
   FileState known = own;
-  const bool replays = process.recording.replay_file(FileStep::arrived, name->hash, steps(*name, FileStep::arrived), known);
+  const bool replays = process.recording.replay_file(FileStep::arrived, name->hash, name->count(FileStep::arrived), known);
   if (known.bytes != own.bytes || known.changed_ns != own.changed_ns || (!replays && !is_directory(to))) return;
-  ++name->steps[static_cast<unsigned>(FileStep::arrived)];
+  ++name->count(FileStep::arrived);
   if (!replays) process.recording.record_file(FileStep::arrived, name->hash, own);
 }
 

@@ -29,6 +29,9 @@ struct Name {
   bool is_kept = false;          // the file's contents of this sum have been recorded
   std::int64_t kept_sum = 0;
   ClosedFile closed;  // by this incarnation, which had made it
+
+  std::uint32_t& count(FileStep step) { return steps[static_cast<unsigned>(step)]; }
+  std::uint32_t count(FileStep step) const { return steps[static_cast<unsigned>(step)]; }
 };
 constexpr std::size_t names_max = 1 << 16;
 

@@ -18,8 +18,8 @@ bool opens_directory(const char* path, int flags) {
   Name* name = plain ? name_of(hash_of(path)) : nullptr;
   if (!name) return false;
   FileState before;
-  const bool did = process.recording.replay_file(FileStep::directory_opened, name->hash, name->steps[static_cast<unsigned>(FileStep::directory_opened)], before) &&
-                   before.changed_ns == name->steps[static_cast<unsigned>(FileStep::used)];
+  const bool did = process.recording.replay_file(FileStep::directory_opened, name->hash, name->count(FileStep::directory_opened), before) &&
+                   before.changed_ns == name->count(FileStep::used);
   return did || (flags & O_DIRECTORY) != 0 || leads_to_directory(path);
 }
 

@@ -28,8 +28,8 @@ template <class Open>
 int open_directory(const char* path, int flags, Open open) {
   Name* name = name_of(hash_of(path));
   if (!name) return open(path, flags);
-  const std::uint32_t used = name->steps[static_cast<unsigned>(FileStep::used)];
-  std::uint32_t& opened = name->steps[static_cast<unsigned>(FileStep::directory_opened)];
+  const std::uint32_t used = name->count(FileStep::used);
+  std::uint32_t& opened = name->count(FileStep::directory_opened);
   FileState before;
   if (!process.recording.replay_file(FileStep::directory_opened, name->hash, opened, before)) {
     const int fd = open(path, flags), error = errno;

@@ -71,6 +71,7 @@ struct FileLook {
   std::uint32_t number;  // from 0, of this step and name
 };
 inline constexpr std::uint32_t look_shift = 8, looks_max = (1u << 24) - 1;
+constexpr FileStep end_of(FileStep step) { return static_cast<FileStep>(static_cast<std::uint32_t>(step) + static_cast<std::uint32_t>(FileStep::ended)); }
 constexpr FileStep numbered(FileStep step, std::uint32_t number) { return static_cast<FileStep>(static_cast<std::uint32_t>(step) | number << look_shift); }
 
 // A piece of what a file contained that was read; behind it, up to bytes_max bytes. A file is told by its name, its size and the sum of what it contains.

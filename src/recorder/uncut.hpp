@@ -10,9 +10,9 @@ namespace hf::recorder {
 inline constexpr int uncut_max = 1024;  // descriptors from there on are emptied as ever
 void note_uncut(int fd);                // just opened; any thread, as all of these
 void forget_uncut(int fd);              // it is closed, or another file
-void set_uncut_end(int fd, std::int64_t bytes);               // the file has been cut there
-void cut_uncut(int fd);                 // where it would end: a copy of the descriptor is made, and what is done by that is not followed
-std::int64_t uncut_bytes(int fd, std::int64_t bytes);        // the size of the file, if it has so many
+void set_uncut_end(int fd, std::int64_t bytes);  // the file has been cut there
+void cut_uncut(int fd);  // where it would end: a copy of the descriptor is made, and what is done by that is not followed
+std::int64_t uncut_bytes(int fd, std::int64_t bytes);  // the size of the file, if it has so many
 int move_apart(int fd);                                      // to a number that the program is not given; negative: it cannot be, and is closed
 int open_apart(const char* path);                            // to be written to; a descriptor that the program is not given
 void take_over(FILE* stream, int fd, const char* mode);      // the stream is about the file that was opened apart

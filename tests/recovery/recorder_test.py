@@ -331,23 +331,27 @@ class Recorder(unittest.TestCase):
             self.assertEqual(outcome.exit_code, 1, outcome.stderr)
             self.assertIn(f"cannot be recovered: {log} was changed", outcome.stderr)
 
+    def build(self, text, directory):
+        source, program = directory / "p.c", directory / "p"
+        source.write_text(text)
+        subprocess.run([BUILD / "bin/mpicc", source, "-o", program], check=True)
+        return program
+
     def test_finished_files_take_no_room_twice(self):
         with tempfile.TemporaryDirectory() as name:
             directory = Path(name)
-            (directory / "p.c").write_text(SNAPSHOTS)
-            subprocess.run([BUILD / "bin/mpicc", directory / "p.c", "-o", directory / "p"], check=True)
+            program = self.build(SNAPSHOTS, directory)
             for kill in [], ["kill:rank=0,call=36"]:
-                outcome = jobs.run(BUILD, 2, [directory / "p", directory], inject=kill)
+                outcome = jobs.run(BUILD, 2, [program, directory], inject=kill)
                 self.assertEqual((outcome.exit_code, outcome.kills, set(outcome.stdout.split())), (0, len(kill), {b"0"}), outcome.shell_line() + outcome.stderr)
             self.assertEqual({(directory / f"{rank}_{i}").read_text() for rank in range(2) for i in range(40)}, {f"{i}\n" for i in range(40)})
 
     def test_the_reason_is_seen_behind_what_was_printed_before(self):
         with tempfile.TemporaryDirectory() as name:
             directory = Path(name)
-            (directory / "p.c").write_text(CHANGES_AND_PRINTS)
+            program = self.build(CHANGES_AND_PRINTS, directory)
             (directory / "log").write_text("of an earlier job\n")
-            subprocess.run([BUILD / "bin/mpicc", directory / "p.c", "-o", directory / "p"], check=True)
-            outcome = jobs.run(BUILD, 2, [directory / "p", directory / "log"], inject=["kill:rank=0,call=20"])
+            outcome = jobs.run(BUILD, 2, [program, directory / "log"], inject=["kill:rank=0,call=20"])
             self.assertEqual(outcome.exit_code, 1, outcome.stderr)
             self.assertIn(f"cannot be recovered: {directory}/log was changed", outcome.stderr)
 
