@@ -498,7 +498,9 @@ class EngineImpl {
   // replay.cpp
   void released_matches();
   void report_caught_up();
-  void tell_recorder(bool is_past);
+  void tell_recorder(bool behind);
+  void tell_recorder(wire::ReplayEnd end);
+  void keep_out_of_sight();
   bool is_behind() const;
   bool is_level();
   std::uint64_t taken_before(const Peer& peer) const;
@@ -618,6 +620,7 @@ class EngineImpl {
   std::uint64_t past_events_ = 0;  // bytes of the event streams of this rank's predecessors
   std::deque<Unstable> unstable_;
   std::deque<HeldSend> held_;
+  std::uint64_t past_file_calls_ = 0;       // those behind which all that they had done to files is in them
   std::uint64_t past_published_calls_ = 0;  // calls of the predecessors all of whose sends stand in their logs
   bool divergence_is_fatal_ = true;
   bool spins_ = true;

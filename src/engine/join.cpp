@@ -131,7 +131,9 @@ Result<> EngineImpl::load_past() {
     if (!log->open()) return fail(Lost::job, fmt::format("the log of incarnation {} of rank {} is gone", i, job.self.value));
     if (log->started()) {
       const auto& h = log->control().header();
-      past_calls_ = std::max(past_calls_, segment::load_acquire(h.call));
+      const std::uint64_t calls = segment::load_acquire(h.call), out_of_sight = segment::load_acquire(h.out_of_sight_from);
+      past_calls_ = std::max(past_calls_, calls);
+      past_file_calls_ = std::max(past_file_calls_, out_of_sight > 0 ? std::min(calls, out_of_sight) : calls);
       const std::uint64_t held = segment::load_acquire(h.first_held_call);
       past_published_calls_ = std::max(past_published_calls_, held > 0 ? held : segment::load_acquire(h.call));
       const TestClock failed{segment::load_acquire(h.last_failed_test)};
@@ -162,6 +164,7 @@ Result<> EngineImpl::load_past() {
   sent_before_ = std::make_unique<SentBefore>(std::move(logs), job.rank_count);
   caught_up_ = false;
   recorder_waits_ = recorder != nullptr;
+  if (recorder_waits_) keep_out_of_sight();
   return {};
 }
 
@@ -178,7 +181,7 @@ void EngineImpl::declare_unprotected(std::string_view function) {
 void EngineImpl::count_calls() {
   calls.published = &control.header().call;
   calls.look_at = next_look(0);
-  if (!caught_up_) calls.look_at = std::min(calls.look_at, past_calls_);
+  if (!caught_up_) calls.look_at = std::min({calls.look_at, past_calls_, past_file_calls_});
 }
 
 // The first call behind this one at which faults are injected.
@@ -193,20 +196,41 @@ void EngineImpl::look_at_call() {
   if (!caught_up_ && !behind && (past_calls_ > 0 || is_level())) report_caught_up();
   if (drops_every_ > 0 && calls.number % drops_every_ == 0) pretend_checkpoints();
   if (std::exchange(hears_rails_, false)) progress();
+  if (recorder_waits_) tell_recorder(behind);
   if (behind) return;
   // With nothing of the predecessors' left to find, messages go the short way again.
   if (sent_before_ && sent_before_->exhausted()) sent_before_.reset();
   calls.look_at = next_look(calls.number);
   if (sent_before_) calls.look_at = std::min(calls.look_at, calls.number + look_again_after);
   if (!caught_up_) calls.look_at = std::min(calls.look_at, calls.number + ask_peers_after);
-  if (recorder_waits_ && caught_up_) tell_recorder(past_calls_ > 0 && calls.number > past_calls_);
+  if (recorder_waits_) calls.look_at = std::min(calls.look_at, calls.number + (past_calls_ == 0 ? ask_peers_after : 1));
+}
+
+// Where the predecessors' calls are not known, all that this incarnation does may be more than they did.
+void EngineImpl::keep_out_of_sight() {
+  segment::store_release(control.header().out_of_sight_from, std::max<std::uint64_t>(past_file_calls_, 1));
 }
 
 // Of a call that the predecessors had begun, they may have done what comes behind it too: it is past with the next one.
-void EngineImpl::tell_recorder(bool is_past) {
-  recorder_waits_ = !recorder->caught_up(is_past);
-  const std::uint64_t soon = is_past || past_calls_ == 0 ? ask_peers_after : 1;
-  if (recorder_waits_) calls.look_at = std::min(calls.look_at, calls.number + soon);
+void EngineImpl::tell_recorder(bool behind) {
+  using wire::ReplayEnd;
+  ReplayEnd end = ReplayEnd::last_call;
+  if (past_calls_ == 0) {
+    if (behind) return;
+    end = caught_up_ ? ReplayEnd::as_peers_know : ReplayEnd::events;
+  } else {
+    if (calls.number < past_file_calls_) return;
+    if (caught_up_ && calls.number > past_file_calls_) end = ReplayEnd::past;
+  }
+  tell_recorder(end);
+}
+
+void EngineImpl::tell_recorder(wire::ReplayEnd end) {
+  const bool in_sight = recorder->caught_up(end);
+  if (end == wire::ReplayEnd::past) recorder_waits_ = false;
+  if (end == wire::ReplayEnd::events || end == wire::ReplayEnd::last_call) return;
+  if (in_sight) segment::store_release(control.header().out_of_sight_from, std::uint64_t{0});
+  else keep_out_of_sight();
 }
 
 // "name:n", as the launcher passed it from --inject kill:rank=R,point=name:n.
@@ -225,7 +249,10 @@ void EngineImpl::pass_point(const char* name) {
 void EngineImpl::finalize() {
   if (!agent) return;
   if (!caught_up_ && calls.number >= past_calls_) report_caught_up();  // else the run before had joined again
-  if (recorder_waits_ && caught_up_) tell_recorder(true);
+  if (recorder_waits_ && caught_up_) {
+    if (past_calls_ == 0) tell_recorder(wire::ReplayEnd::as_peers_know);
+    tell_recorder(wire::ReplayEnd::past);
+  }
   finalizing_ = true;
   if (optimist_) write_all();
   order_over_ |= threads_ordered;

@@ -9,14 +9,12 @@ namespace hf::recorder {
 bool append_out_of_sight(const char* path, Name& name, std::int64_t bytes);
 void forget_appended(const Name& name);  // what is out of sight is dropped
 bool fill_appended(Name& name);       // it is to be read: with what was in it. False: that cannot be had
-bool is_open(const Name& name);        // the program has a descriptor of it
 // A file or a directory has been renamed. Nothing is out of sight of `to`. What was closed before is in the file, and is not followed.
-void follow_renamed(const char* from, const char* to);
+void follow_renamed_appended(const char* from, const char* to);
 Name* appended_at(int fd);  // what this descriptor of the program is about; null: nothing that is out of sight
 int cut_appended(Name& name, std::int64_t bytes, bool in_sight);  // as ftruncate. `in_sight`: and the file itself, if it is not cut yet
-void settle(Name& name);              // before this rank does something to the file that the run before did not
-void settle(const char* path);
-void settle_below(const char* path);  // in that directory
-bool settle_all(bool is_past);        // true: nothing is left. `is_past`: this rank is known to have come as far
+void settle_appended(Name& name);
+void settle_appended_below(const char* path);
+bool settle_all_appended(bool is_past);  // true: nothing is left. `is_past`: this rank is known to have come as far
 
 }  // namespace hf::recorder

@@ -7,7 +7,6 @@
 #include "recorder/aside.hpp"
 #include "recorder/gone.hpp"
 #include "recorder/looks.hpp"
-#include "recorder/uncut.hpp"
 
 namespace hf::recorder {
 namespace {
@@ -55,7 +54,8 @@ void note_unread(const Watched& closed) {
 void note_closed(int fd, int result) {
   const Descriptor closed = descriptors[fd];
   descriptors[fd].name = 0;
-  if (result == 0) process.recording.record_closed(closed.step, closed.name, closed.occurrence, false);
+  if (Name* name = name_of(closed.name)) drop_if_over(*name);
+  if (result == 0 && closed.step != FileStep::used) process.recording.record_closed(closed.step, closed.name, closed.occurrence, false);
 }
 
 // The file as this rank leaves it.
@@ -72,21 +72,21 @@ int close_stream(FILE* stream) {
   const bool unread = found && closed.step == FileStep::unread && !closed.loud && __fbufsize(stream) == 0;
   const int fd = stream->_fileno;
   const bool by_descriptor = fd >= 0 && fd < descriptors_max && descriptors[fd].name != 0;  // fdopen
-  const bool written = found && closed.step != FileStep::unread;
+  const bool written = found && closed.step != FileStep::unread && closed.step != FileStep::used;
   if (written || by_descriptor) {
     ::fflush(stream);
     note_own(by_descriptor ? descriptors[fd].name : closed.name, fd);
   }
   const int result = next(next_fclose, "fclose")(stream);
   if (by_descriptor) note_closed(fd, result);
-  if (Name* name = written ? name_of(closed.name) : nullptr) drop_if_over(*name);
+  if (Name* name = found ? name_of(closed.name) : nullptr) drop_if_over(*name);
   if (unread) note_unread(closed);
   else if (written && result == 0) process.recording.record_closed(closed.step, closed.name, closed.occurrence, !closed.loud);
   return result;
 }
 
 int close_descriptor(int fd) {
-  note_own(descriptors[fd].name, fd);
+  if (descriptors[fd].step != FileStep::used) note_own(descriptors[fd].name, fd);
   const int result = next(next_close, "close")(fd);
   note_closed(fd, result);
   return result;
@@ -125,6 +125,20 @@ void forget(FILE* stream) {
   if (Watched* found = find(stream)) __atomic_store_n(&found->stream, nullptr, __ATOMIC_RELAXED);
 }
 
+void note_seen_by_child() {
+#ifdef HOLDFAST_MUTATE_SEEN_BY_NOBODY
+  return;
+#endif
+  for (const Watched& one : watched) {
+    const bool written = __atomic_load_n(&one.stream, __ATOMIC_RELAXED) && (one.step == FileStep::closed || one.step == FileStep::closed_new);
+    if (Name* name = written ? name_of(one.name) : nullptr) note_seen(*name);
+  }
+  for (const Descriptor& one : descriptors) {
+    const bool written = one.name != 0 && one.step != FileStep::used;
+    if (Name* name = written ? name_of(one.name) : nullptr) note_seen(*name);
+  }
+}
+
 bool was_unread(const Name& name, std::uint32_t occurrence) {
   FileState none;
   return occurrence <= looks_max && process.recording.replay_file(numbered(FileStep::unread, occurrence), name.hash, 0, none);
@@ -135,7 +149,6 @@ bool was_unread(const Name& name, std::uint32_t occurrence) {
 using namespace hf::recorder;
 
 HOLDFAST_REPLACES int fclose(FILE* stream) {
-  forget_uncut(stream->_fileno);
   if (!process.records_in_main_thread(CALLER)) {
     forget(stream);
     return next(next_fclose, "fclose")(stream);
@@ -144,7 +157,6 @@ HOLDFAST_REPLACES int fclose(FILE* stream) {
 }
 
 HOLDFAST_REPLACES int close(int fd) {
-  forget_uncut(fd);
   if (fd < 0 || fd >= descriptors_max || descriptors[fd].name == 0) [[likely]] return next(next_close, "close")(fd);
   if (process.records_in_main_thread(CALLER)) return aside([=] { return close_descriptor(fd); });
   descriptors[fd].name = 0;

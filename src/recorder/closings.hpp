@@ -12,6 +12,7 @@ namespace hf::recorder {
 FILE* watch(FILE* stream, const Name* name, std::uint32_t occurrence, FileStep step);
 int watch(int fd, const Name* name, std::uint32_t occurrence, FileStep step);
 void forget(FILE* stream);
+void note_seen_by_child();  // a process is about to be started: what is open to be written, it may read or add to
 bool was_unread(const Name& name, std::uint32_t occurrence);  // in the run before
 
 }  // namespace hf::recorder

@@ -127,20 +127,22 @@ HOLDFAST_REPLACES int rmdir(const char* path) noexcept {
 }
 
 HOLDFAST_REPLACES int rename(const char* from, const char* to) noexcept {
-  auto rename = [=] { return next(next_rename, "rename")(from, to); };
-  return process.records_in_main_thread(CALLER) ? rename_once(from, to, rename) : rename();
+  auto rename = [=](bool) { return next(next_rename, "rename")(from, to); };
+  return process.records_in_main_thread(CALLER) ? rename_once(from, to, rename) : rename(false);
 }
 
 HOLDFAST_REPLACES int renameat(int from_directory, const char* from, int to_directory, const char* to) noexcept {
-  auto rename = [=] { return next(next_renameat, "renameat")(from_directory, from, to_directory, to); };
+  auto rename = [=](bool) { return next(next_renameat, "renameat")(from_directory, from, to_directory, to); };
   const bool plain = is_plain(CALLER, from_directory, from) && is_plain(CALLER, to_directory, to);
-  return plain ? rename_once(from, to, rename) : rename();
+  return plain ? rename_once(from, to, rename) : rename(false);
 }
 
 HOLDFAST_REPLACES int renameat2(int from_directory, const char* from, int to_directory, const char* to, unsigned flags) noexcept {
-  auto rename = [=] { return next(next_renameat2, "renameat2")(from_directory, from, to_directory, to, flags); };
-  const bool plain = is_plain(CALLER, from_directory, from) && is_plain(CALLER, to_directory, to);
-  return plain ? rename_once(from, to, rename) : rename();
+  auto rename = [=](bool again) {  // again: what has been made of it in the run before is there
+    return next(next_renameat2, "renameat2")(from_directory, from, to_directory, to, again ? flags & ~RENAME_NOREPLACE : flags);
+  };
+  const bool plain = (flags & RENAME_EXCHANGE) == 0 && is_plain(CALLER, from_directory, from) && is_plain(CALLER, to_directory, to);
+  return plain ? rename_once(from, to, rename) : rename(false);
 }
 
 HOLDFAST_REPLACES int symlink(const char* target, const char* path) noexcept {

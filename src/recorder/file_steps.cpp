@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "recorder/closings.hpp"
 #include "recorder/contents.hpp"
 #include "recorder/gone.hpp"
+#include "recorder/handing_over.hpp"
 #include "recorder/kept.hpp"
 #include "recorder/looks.hpp"
 #include "recorder/made.hpp"
@@ -16,41 +18,78 @@
 namespace hf::recorder {
 namespace {
 
-FileState state_of(const char* name, Use use) {
+FileState state_of(const char* name, Way way) {
   const Where where(name);
   const char* path = where.path();
-  if (!use.writes) return contents_of(path);
+  if (!way.writes) return contents_of(path);
   struct stat status;
   if (system_status(AT_FDCWD, path, &status, 0) != 0) return {};
   return {status.st_size, status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec};
 }
 
-// As it was used in the run before, which found it as it was `before`.
-Found use_again(const char* path, Use use, Name& name, std::uint32_t occurrence, const FileState& before) {
-  if (before.bytes < 0 && !use.creates) return Found::absent;
-  if (name.is_appended && use.reads && !fill_appended(name)) refuse(path);
-  if (name.is_written_over && before.bytes < 0) ::ftruncate(name.out_of_sight, 0);  // it was removed, and begins anew
-  const bool is_own = name.made_here || name.is_written_over;
-#ifdef HOLDFAST_MUTATE_OWN_UNSEEN
-  if (is_own) return Found::there;
-#endif
-  if (name.is_appended || (is_own && use.writes)) return Found::there;
+// With what others have written to it, whatever is out of sight.
+bool is_in_sight(const char* path, const FileState& before) {
+  const FileState now = contents_of(path);
+  return now.bytes == before.bytes && now.changed_ns == before.changed_ns;
+}
+
+// It was opened to be written at places of it.
+void update(const char* path, Way way, Name& name, const FileState& before) {
+  FileState opened;
+  // The run before had not got so far that it could change it: it is opened as it is.
+  if (!process.recording.replay_file(FileStep::updated, name.hash, name.count(FileStep::updated), opened)) return;
+  const Update found = update_again(path, name, before, opened);
+  if (found == Update::out_of_sight) return;
+  if (name.instead == Instead::updated) drop_out_of_sight(name);
+  if (found == Update::in_sight) return;
+  if (before.bytes >= 0) {
+    if (way.reads) refuse(path);
+    return;
+  }
+  // The run before made it, by this call.
+  if (::syscall(SYS_truncate, path, 0) == 0 || errno == ENOENT) name.made_here = true;
+}
+
+// It was opened to be added to.
+void append(const char* path, Way way, Name& name, const FileState& before) {
+  if (name.instead == Instead::appended && way.reads && !fill_appended(name)) refuse(path);
+  if (name.instead == Instead::appended || name.made_here) return;
+  const std::int64_t bytes = before.bytes < 0 ? 0 : before.bytes;
+  if (name.instead == Instead::updated && size_of(name.out_of_sight) == bytes) return;
   drop_kept(name);
-  const FileState now = state_of(path, use);
+  const FileState now = state_of(path, way);
+  if (before.bytes == now.bytes && before.changed_ns == now.changed_ns) return;
+  if (!append_out_of_sight(path, name, bytes) || (way.reads && !fill_appended(name))) refuse(path);
+}
+
+// It was opened to be read.
+Found read(const char* path, Way way, Name& name, std::uint32_t occurrence, const FileState& before) {
+  if (name.instead == Instead::appended) {
+    if (!fill_appended(name)) refuse(path);
+    return Found::there;
+  }
+#ifdef HOLDFAST_MUTATE_OWN_UNSEEN
+  if (name.made_here || name.instead == Instead::updated) return Found::there;
+#endif
+  drop_kept(name);
+  const FileState now = state_of(path, way);
   if (before.bytes == now.bytes && before.changed_ns == now.changed_ns) return Found::there;
-  if (is_own && before.bytes < 0) return Found::there;
-  if (use.appends && append_out_of_sight(path, name, before.bytes < 0 ? 0 : before.bytes)) {
-    if (use.reads && !fill_appended(name)) refuse(path);
+  if (name.instead == Instead::updated && is_in_sight(path, before)) {
+    drop_out_of_sight(name);
     return Found::there;
   }
-  if (before.bytes < 0) {
-    // The run before made it, by this call.
-    if (use.writes && (::syscall(SYS_truncate, path, 0) == 0 || errno == ENOENT)) name.made_here = true;
-    return Found::there;
-  }
-  if (!use.writes && was_unread(name, occurrence)) return Found::unread;
-  if (!use.writes && make_kept_again(path, name, before)) return Found::there;
+  if (was_unread(name, occurrence)) return Found::unread;
+  if (make_kept_again(path, name, before)) return Found::there;
   refuse(path);
+}
+
+// As it was used in the run before, which found it as it was `before`.
+Found use_again(const char* path, Way way, Name& name, std::uint32_t occurrence, const FileState& before) {
+  if (before.bytes < 0 && !way.creates) return Found::absent;
+  if (!way.writes) return read(path, way, name, occurrence, before);
+  if (way.appends) append(path, way, name, before);
+  else update(path, way, name, before);
+  return Found::there;
 }
 
 // When the file was made; not when it was last changed, which a rank that lives may do at any time.
@@ -78,11 +117,6 @@ bool is_changed(const char* path, const Name& name) {
 
 }  // namespace
 
-bool is_the_same(const char* path) {
-  const FileState there = contents_of(path), out_of_sight = contents_of(Where(path).path());
-  return there.bytes == out_of_sight.bytes && there.changed_ns == out_of_sight.changed_ns;
-}
-
 void refuse(const char* path) {
   ::fprintf(stderr,
             "holdfast: this rank cannot be recovered: %s was changed after the run before had opened it, so that it would be read "
@@ -91,25 +125,34 @@ void refuse(const char* path) {
   ::_exit(1);
 }
 
+Way way_of(int flags) {
+  const int access = flags & O_ACCMODE;
+  return {access != O_WRONLY, access != O_RDONLY, (flags & O_CREAT) != 0, (flags & O_TRUNC) != 0, (flags & O_APPEND) != 0, (flags & O_EXCL) != 0};
+}
+
+Way way_of(const char* mode) {
+  const bool both = strchr(mode, '+');
+  return {mode[0] == 'r' || both, mode[0] != 'r' || both, mode[0] != 'r', mode[0] == 'w', mode[0] == 'a', strchr(mode, 'x') != nullptr};
+}
+
 bool is_ordinary(const char* path) {
   struct stat status;
   return !is_of_system(path) && (system_status(AT_FDCWD, path, &status, 0) != 0 || S_ISREG(status.st_mode));
 }
 
-Used use(const char* path, Use use) {
+Used use(const char* path, Way way) {
   Name* name = name_of(hash_of(path));
   if (!name) return {};
   const std::uint32_t occurrence = name->count(FileStep::used)++;
   FileState before;
-  if (process.recording.replay_file(FileStep::used, name->hash, occurrence, before)) return {use_again(path, use, *name, occurrence, before), name, occurrence};
+  if (process.recording.replay_file(FileStep::used, name->hash, occurrence, before)) return {use_again(path, way, *name, occurrence, before), name, occurrence};
   settle(path);
-  if (is_changed(path, *name) && has_had_children()) note_changed(path);
+  if (is_changed(path, *name) && has_had_children()) note_seen(*name);
   drop_kept(*name);
-  if (name->is_written_over && (use.writes || !is_the_same(path))) drop_out_of_sight(*name);
-  const FileState now = state_of(path, use);
-  if (!use.writes) keep_if_young(path, *name, now);
+  const FileState now = state_of(path, way);
+  if (!way.writes) keep_if_young(path, *name, now);
   process.recording.record_file(FileStep::used, name->hash, now);
-  if (now.bytes < 0 && use.creates && use.writes) name->made_here = true;
+  if (now.bytes < 0 && way.creates && way.writes) name->made_here = true;
   return {Found::there, name, occurrence};
 }
 
@@ -145,19 +188,23 @@ bool is_made_here(const char* path) {
   return name && name->made_here;
 }
 
-static void note_once(FileStep step, const char* path) {
-  Name* name = name_of(hash_of(path));
-  if (!name || name->count(step)++ != 0) return;
+static void note_once(FileStep step, Name& name) {
+  if (name.count(step)++ != 0) return;
   FileState state;
-  if (!process.recording.replay_file(step, name->hash, 0, state)) process.recording.record_file(step, name->hash, {0, 0});
+  if (!process.recording.replay_file(step, name.hash, 0, state)) process.recording.record_file(step, name.hash, {0, 0});
 }
 
-void keep_in_sight(const char* path) { note_once(FileStep::in_sight, path); }
+void keep_in_sight(const char* path) {
+  if (Name* name = name_of(hash_of(path))) note_once(FileStep::in_sight, *name);
+}
 
-void note_changed(const char* path) { note_once(FileStep::changed, path); }
+void note_seen(Name& name) { note_once(FileStep::seen, name); }
 
 void forget_out_of_sight(const char* path) {
-  if (Name* name = name_of(hash_of(path))) drop_out_of_sight(*name);
+  Name* name = name_of(hash_of(path));
+  if (!name) return;
+  forget_updated(*name);
+  drop_out_of_sight(*name);
 }
 
 void mark_made(const char* path) {
@@ -174,6 +221,7 @@ void mark_gone(const char* path, bool done) {
   Name* name = name_of(hash_of(path));
   if (!name) return;
   if (done) name->made_here = false;
+  forget_updated(*name);
   drop_out_of_sight(*name);
 }
 

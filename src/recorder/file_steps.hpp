@@ -6,18 +6,17 @@
 #include <sys/stat.h>
 
 #include "recorder/aside.hpp"
-#include "recorder/appended.hpp"
 #include "recorder/kept.hpp"
 #include "recorder/merge.hpp"
 #include "recorder/names.hpp"
+#include "recorder/settling.hpp"
+#include "recorder/updates.hpp"
 
 namespace hf::recorder {
 
 // These are called aside: what is to be known about a file differs in a replay, and leaves nothing on the program's stack.
 bool is_ordinary(const char* path);  // not files whose contents are the system's
 bool is_there(const char* path);
-// What is out of sight and what is there contain the same. A look of the run before has shown the program which file the one out of sight is, perhaps.
-bool is_the_same(const char* path);
 bool comes_again(const Name& name, FileStep step);  // the run before has done it once more with the file
 bool is_made_here(const char* path);  // Name::made_here
 // It is none of an earlier job, run or rank that anybody would miss: made by this incarnation, though perhaps in another thread or by another name; since it began, which
@@ -32,10 +31,15 @@ void mark_gone(const char* path, bool done = true);  // `done`: by this incarnat
 
 int make_directory(const char* path, mode_t mode);  // directories.cpp: the system's
 
-struct Use {
-  bool creates, reads, writes;
+// How a file is opened.
+struct Way {
+  bool reads, writes, creates, empties;
   bool appends;  // all that it writes
+  bool exclusive;
+  bool updates() const { return writes && !appends && !empties; }  // at places of it
 };
+Way way_of(int flags);
+Way way_of(const char* mode);  // of a stream
 enum class Found {
   there,
   absent,  // it was not there in the run before, and is not there
@@ -47,7 +51,7 @@ struct Used {
   std::uint32_t occurrence = 0;
 };
 // The file is opened for what it contains: to be read, or changed.
-Used use(const char* path, Use use);
+Used use(const char* path, Way way);
 [[noreturn]] void refuse(const char* path);  // it cannot be used as in the run before: the job ends
 
 // A step that has its effect once, and repeated fails with `done_already`. `acts_on`: the file that must be there for it, or must not.
@@ -93,7 +97,8 @@ int do_once_aside(Once& once, Do what) {
     code = what() < 0 ? errno : 0;
     const bool could = (before.bytes < 0) == (once.done_already == EEXIST);
     if (once.begun && code == once.done_already && could) code = 0;
-    process.recording.record_file(end, once.hash, {code, 0});
+    const bool makes = once.step == FileStep::made && code == 0;
+    process.recording.record_file(end, once.hash, {code, makes ? identity_at(once.acts_on) : 0});
   }
   if (code == 0) return 0;
   errno = code;
@@ -113,7 +118,7 @@ int make_once(FileStep step, const char* path, Make make) {
       made = outcome >= 0;
       return outcome;
     });
-    if (result == 0 || made) mark_made(path);
+    if (made || (result == 0 && step != FileStep::made)) mark_made(path);  // of what is there already, who opens it says
     return result;
   });
 }
@@ -131,11 +136,12 @@ int remove_once(FileStep step, const char* path, Remove remove) {
 }
 
 // In a replay a directory may be renamed to what the run before has made of it. One that is not this incarnation's has what others have put there since.
+// rename(again): the run before has done it.
 template <class Rename>
 int rename_or_merge(const char* from, const char* to, const Once& once, Rename rename) {
   const bool stays = once.ended && is_directory(from) && !is_made_now(from);
   if (stays) make_directory(to, S_IRWXU);
-  const int result = stays ? 0 : rename();
+  const int result = stays ? 0 : rename(once.ended);
   const bool in_use = result != 0 && (once.ended || (once.begun && !once.overwrote)) && (errno == ENOTEMPTY || errno == EEXIST);
   if (!stays && !in_use) return result;
   merge(from, to);
@@ -144,7 +150,7 @@ int rename_or_merge(const char* from, const char* to, const Once& once, Rename r
 
 template <class Rename>
 int rename_once(const char* from, const char* to, Rename rename) {
-  if (!is_name(from) || !is_name(to)) return rename();
+  if (!is_name(from) || !is_name(to)) return rename(false);
   return aside([=] {
     const bool made = is_made_here(from);
     Once once{FileStep::renamed, hash_of(to, hash_of(from)), ENOENT, from, made || is_new(from), false, !made, to};

@@ -12,7 +12,7 @@
 #include "recorder/made.hpp"
 #include "recorder/opened.hpp"
 #include "recorder/random.hpp"
-#include "recorder/uncut.hpp"
+#include "recorder/updates.hpp"
 #include "recorder/closings.hpp"
 
 namespace hf::recorder {
@@ -22,14 +22,6 @@ int (*next_open)(const char*, int, ...);
 int (*next_openat)(int, const char*, int, ...);
 FILE* (*next_fopen)(const char*, const char*);
 FILE* (*next_freopen)(const char*, const char*, FILE*);
-
-// It is not only read: what it is about now is the file itself. What is written to a file that is complete, without making it, is no step of the record.
-void drop_kept_of(const char* path, bool creates) {
-  Name* name = name_of(hash_of(path));
-  if (!name) return;
-  drop_kept(*name);
-  if (!creates && name->is_written_over) drop_out_of_sight(*name);
-}
 
 // The file, a stream or a descriptor, was opened by the last of these steps with the name.
 template <class File>
@@ -41,18 +33,51 @@ File watch_last(File file, const char* path, FileStep step, FileStep closing) {
 // Where a file is out of sight, its path is a link.
 int without_link(const char* path, const char* where, int flags) { return where == path ? flags : flags & ~O_NOFOLLOW; }
 
+// It is made, by make(); in a replay, what the run before made is opened by open(where). Both are true when that is done.
+template <class Make, class Open>
+void make_new(const char* path, Make make, Open open) {
+  bool made = false;
+  if (make_once(FileStep::made, path, [&] { return (made = make()) ? 0 : -1; }) != 0 || made) return;
+  Name* name = name_of(hash_of(path));
+  if (!name) {
+    open(path);
+    return;
+  }
+  const unsigned occurrence = name->count(FileStep::made) - 1;
+  FileState ended;
+  const bool known = process.recording.replay_file(end_of(FileStep::made), name->hash, occurrence, ended);
+  if (known && write_out_of_sight(path, *name, ended.changed_ns)) {
+    open(Where(path).path());
+    return;
+  }
+  const bool closed = process.recording.was_closed(FileStep::closed_new, name->hash, occurrence, false);
+  if (make_again(path, *name, closed, open)) name->made_here = true;
+}
+
 template <class Open>
 int open_new(const char* path, int flags, Open open) {
   int fd = -1;
-  const int result = make_once(FileStep::made, path, [&] { return fd = open(path, flags); });
-  if (fd >= 0) return watch_last(fd, path, FileStep::made, FileStep::closed_new);
-  if (result != 0) return fd;
   const int with = (flags & ~O_EXCL) | O_TRUNC;
-  Name* name = name_of(hash_of(path));
-  if (!name) return open(path, with);
-  const bool closed = process.recording.was_closed(FileStep::closed_new, name->hash, name->count(FileStep::made) - 1, false);
-  make_again(path, *name, closed, {true, false}, [&](const char* where, bool) { return (fd = open(where, without_link(path, where, with))) >= 0; });
+  make_new(path, [&] { return (fd = open(path, flags)) >= 0; }, [&](const char* where) { return (fd = open(where, without_link(path, where, with))) >= 0; });
   return watch_last(fd, path, FileStep::made, FileStep::closed_new);
+}
+
+// The file is used, and opened, by open(path): true when that is done, else errno says why it is not.
+template <class Open>
+Used open_known(const char* path, Way way, Open open) {
+  Used used;
+  if (way.writes) {
+    if (Name* name = name_of(hash_of(path))) drop_kept(*name);
+  }
+  if (!way.empties) used = use(path, way);
+  if (used.found == Found::absent) {
+    open("");  // a stream takes memory and gives it back, which the program finds there afterwards
+    errno = ENOENT;
+    return used;
+  }
+  const bool done = way.empties || way.creates ? open_by_making(path, way.empties, open) : open(used.found == Found::unread ? "/dev/null" : Where(path).path());
+  if (done && way.updates()) note_update(path);
+  return used;
 }
 
 // `open` is given the path and the flags to open with.
@@ -60,31 +85,12 @@ template <class Open>
 int open_aside(const char* path, int flags, Open open) {
   if (opens_directory(path, flags)) return open_directory(path, flags, open);
   if ((flags & (O_DIRECTORY | O_PATH)) != 0 || !is_ordinary(path)) return open(path, flags);  // O_TMPFILE has O_DIRECTORY in it
-  const bool creates = (flags & O_CREAT) != 0, writes = (flags & O_ACCMODE) != O_RDONLY;
-  if (creates && (flags & O_EXCL) != 0) return open_new(path, flags, open);
-  const bool empties = (flags & O_TRUNC) != 0, reads = (flags & O_ACCMODE) != O_WRONLY || (flags & O_APPEND) != 0;
-  if (writes) drop_kept_of(path, creates);
-  if (writes && !creates) note_changed(path);
-  if (empties && !creates) {
-    keep_if_read(path);
-    mark_made(path);
-  } else if (!empties && reads) {
-    if (use(path, {creates, (flags & O_ACCMODE) != O_WRONLY, writes, (flags & O_APPEND) != 0}).found == Found::absent) {
-      errno = ENOENT;
-      return -1;
-    }
-  } else if (!empties && creates && !is_there(path)) {
-    mark_made(path);
-  }
-  if (!creates) return watch(open(Where(path).path(), flags), nullptr, 0, FileStep::closed);
+  const Way way = way_of(flags);
+  if (way.creates && way.exclusive) return open_new(path, flags, open);
   int fd = -1;
-  const bool only_writes = (flags & O_ACCMODE) == O_WRONLY && (flags & O_APPEND) == 0;
-  open_by_making(path, {empties, only_writes}, [&](const char* where, bool keeps) {
-    fd = open(where, without_link(path, where, keeps ? flags & ~O_TRUNC : flags));
-    if (keeps) note_uncut(fd);
-    return fd >= 0;
-  });
-  return watch_last(fd, path, FileStep::written, FileStep::closed);
+  const Used used = open_known(path, way, [&](const char* where) { return (fd = open(where, without_link(path, where, flags))) >= 0; });
+  if (way.empties || way.creates) return watch_last(fd, path, FileStep::written, FileStep::closed);
+  return watch(fd, used.name, used.occurrence, FileStep::used);
 }
 
 // All that the file contains will be this incarnation's, whoever of its threads opens it.
@@ -147,17 +153,11 @@ int open_file_at(const void* caller, int directory, const char* path, int flags,
 template <class Open>
 FILE* open_new_stream(const char* path, const char* mode, Open open) {
   FILE* file = nullptr;
-  const int result = make_once(FileStep::made, path, [&] { return (file = open(path, mode)) ? 0 : -1; });
-  if (file) return watch_last(file, path, FileStep::made, FileStep::closed_new);
-  if (result != 0) return nullptr;
   char without[16] = {};
   for (std::size_t i = 0, n = 0; mode[i] && n + 1 < sizeof without; ++i) {
     if (mode[i] != 'x') without[n++] = mode[i];
   }
-  Name* name = name_of(hash_of(path));
-  if (!name) return open(path, without);
-  const bool closed = process.recording.was_closed(FileStep::closed_new, name->hash, name->count(FileStep::made) - 1, false);
-  make_again(path, *name, closed, {true, false}, [&](const char* where, bool) { return (file = open(where, without)) != nullptr; });
+  make_new(path, [&] { return (file = open(path, mode)) != nullptr; }, [&](const char* where) { return (file = open(where, without)) != nullptr; });
   return watch_last(file, path, FileStep::made, FileStep::closed_new);
 }
 
@@ -165,24 +165,12 @@ FILE* open_new_stream(const char* path, const char* mode, Open open) {
 template <class Open>
 FILE* open_stream_aside(const char* path, const char* mode, Open open) {
   if (!is_ordinary(path)) return open(path, mode);
-  const bool empties = mode[0] == 'w', creates = mode[0] != 'r';
-  if (empties && strchr(mode, 'x')) return open_new_stream(path, mode, open);
-  const bool writes = creates || strchr(mode, '+');
-  if (writes) drop_kept_of(path, creates);
-  if (writes && !creates) note_changed(path);
-  const Used used = empties ? Used{} : use(path, {creates, !creates || strchr(mode, '+'), writes, mode[0] == 'a'});
-  if (used.found == Found::absent) return open("", mode);  // takes memory and gives it back, which the program finds there afterwards
+  const Way way = way_of(mode);
+  if (way.creates && way.exclusive) return open_new_stream(path, mode, open);
   FILE* file = nullptr;
-  if (creates) {
-    open_by_making(path, {empties, !strchr(mode, '+')}, [&](const char* where, bool keeps) {
-      file = keeps ? open_uncut(where, mode, open) : nullptr;
-      if (!file) file = open(where, mode);
-      return file != nullptr;
-    });
-    return watch_last(file, path, FileStep::written, FileStep::closed);
-  }
-  file = open(used.found == Found::unread ? "/dev/null" : Where(path).path(), mode);
-  return writes ? file : watch(file, used.name, used.occurrence, FileStep::unread);
+  const Used used = open_known(path, way, [&](const char* where) { return (file = open(where, mode)) != nullptr; });
+  if (way.creates) return watch_last(file, path, FileStep::written, FileStep::closed);
+  return watch(file, used.name, used.occurrence, way.writes ? FileStep::used : FileStep::unread);
 }
 
 // `open` as above.
@@ -209,7 +197,6 @@ FILE* open_by_name(const void* caller, const char* path, const char* mode) {
 FILE* open_again(const void* caller, const char* path, const char* mode, FILE* stream) {
   auto open = [=](const char* name, const char* with) { return next(next_freopen, "freopen")(name, with, stream); };
   forget(stream);
-  forget_uncut(stream->_fileno);
   const bool shows = stream == stdout || stream == stderr;  // a line that is there twice does less harm than a rank that cannot be recovered
   return shows ? open(path, mode) : open_stream(caller, path, mode, open);
 }

@@ -7,68 +7,100 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "recorder/appended.hpp"
 #include "recorder/file_steps.hpp"
 #include "recorder/looks.hpp"
 #include "recorder/made.hpp"
-#include "recorder/uncut.hpp"
+#include "recorder/handing_over.hpp"
 
 namespace hf::recorder {
-namespace {
 
-// In the nearest directory that is there, without a name; else in memory, if `anywhere`.
-int open_unnamed(const char* path, bool anywhere) {
+constexpr int descriptors_from = 512;  // those that the program is given are to be the same as in the run before
+
+// Where the file system has no files without a name.
+static int make_and_unlink(const char* directory) {
+  char path[4096 + 64];
+  for (int i = 0; i < 100; ++i) {
+    ::snprintf(path, sizeof path, "%s/.holdfast.%ld.%d", directory, ::syscall(SYS_getpid), i);
+    const long fd = ::syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0) ::syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+    if (fd >= 0 || errno != EEXIST) return static_cast<int>(fd);
+  }
+  return -1;
+}
+
+static int make_unnamed_in(const char* directory) {
+  const long fd = ::syscall(SYS_openat, AT_FDCWD, directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  return fd < 0 && errno == EOPNOTSUPP ? make_and_unlink(directory) : static_cast<int>(fd);
+}
+
+// In the nearest directory that is there; else in memory, if `anywhere`.
+static int make_unnamed(const char* path, bool anywhere) {
   char above[4096];
   const std::size_t length = strlen(path);
   if (length >= sizeof above) return -1;
   memcpy(above, path, length + 1);
   for (char* slash; (slash = strrchr(above, '/'));) {
     slash[slash == above ? 1 : 0] = 0;
-    const long fd = ::syscall(SYS_openat, AT_FDCWD, above, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0) return static_cast<int>(fd);
+    const int fd = make_unnamed_in(above);
+    if (fd >= 0) return fd;
     if (slash == above || errno != ENOENT) break;
   }
-  const long fd = path[0] == '/' ? -1 : ::syscall(SYS_openat, AT_FDCWD, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (fd >= 0) return static_cast<int>(fd);
-  if (!anywhere) return -1;
+  const int fd = path[0] == '/' ? -1 : make_unnamed_in(".");
+  if (fd >= 0 || !anywhere) return fd;
   return static_cast<int>(::syscall(SYS_memfd_create, "holdfast", MFD_CLOEXEC));
 }
 
-}  // namespace
+int move_apart(int fd) {
+  if (fd < 0) return fd;
+  const long high = ::syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, descriptors_from);
+  ::syscall(SYS_close, fd);
+  return static_cast<int>(high);
+}
+
+int open_unnamed(const char* path, bool anywhere) { return move_apart(make_unnamed(path, anywhere)); }
 
 Where::Where(const char* path) : path_(path) {
   const Name* name = name_of(hash_of(path));
   struct stat status;
-  const bool is_there = !name || name->out_of_sight == 0 || (!name->is_kept_again && !name->is_written_over && !name->is_appended && system_status(AT_FDCWD, path, &status, 0) == 0);
+  const bool is_there = !name || name->out_of_sight == 0 || (!hf::recorder::is_out_of_sight(*name) && system_status(AT_FDCWD, path, &status, 0) == 0);
   if (!is_there) ::snprintf(link_, sizeof link_, "/proc/self/fd/%d", name->out_of_sight);
 }
 
+bool is_out_of_sight(const Name& name) { return name.out_of_sight != 0 && name.instead != Instead::made; }
+
 bool make_out_of_sight(const char* path, Name& name, bool anywhere) {
   if (name.out_of_sight != 0) return true;
-  const int fd = move_apart(open_unnamed(path, anywhere));
+  const int fd = open_unnamed(path, anywhere);
   if (fd < 0) return false;
   name.out_of_sight = fd;
   return true;
 }
 
-bool pass_out_of_sight(const char* path, Name& name, unsigned occurrence, bool empties) {
-  if (name.made_here) return false;  // this incarnation has emptied it, by an opening that may still be in use
-  const bool passes = (empties || name.is_written_over) && process.recording.is_complete(name.hash, occurrence);
-  if (!passes || !is_there(path) || strstr(path, "..")) return false;  // by another name of its directory it may be read too
-  if (empties) drop_out_of_sight(name);
-  if (!make_out_of_sight(path, name, false)) return false;
-  name.is_written_over = true;
+void drop_out_of_sight(Name& name) {
+  if (name.instead == Instead::updated) return leave_updated(name);
+  if (name.instead == Instead::appended) forget_appended(name);
+  if (name.out_of_sight != 0) ::syscall(SYS_close, name.out_of_sight);
+  name.out_of_sight = 0;
+  name.instead = Instead::made;
+}
+
+bool move_out_of_sight(Name& name, const char* to) {
+  Name* is = name_of(hash_of(to));
+  if (!is || is == &name) return is != nullptr;
+  drop_out_of_sight(*is);
+  is->out_of_sight = name.out_of_sight;
+  is->instead = name.instead;
+  name.out_of_sight = 0;
+  name.instead = Instead::made;
   return true;
 }
 
-void drop_out_of_sight(Name& name) {
-  if (name.is_appended) forget_appended(name);
-  if (name.out_of_sight != 0) ::syscall(SYS_close, name.out_of_sight);
-  name.out_of_sight = 0;
-  name.is_kept_again = name.is_written_over = name.is_appended = false;
-}
-
 void drop_if_over(Name& name) {
-  if (name.is_written_over && !comes_again(name, FileStep::used) && !comes_again(name, FileStep::written)) drop_out_of_sight(name);
+  const bool comes = comes_again(name, FileStep::used) || comes_again(name, FileStep::written);
+  if (name.out_of_sight == 0 || comes) return;
+  if (name.instead == Instead::updated) drop_if_closed(name);
+  else if (name.instead != Instead::appended && !is_in_use(name.out_of_sight)) drop_out_of_sight(name);
 }
 
 std::int64_t how_written(bool empties) {
@@ -77,7 +109,7 @@ std::int64_t how_written(bool empties) {
 }
 
 void drop_kept(Name& name) {
-  if (name.is_kept_again) drop_out_of_sight(name);
+  if (name.instead == Instead::kept) drop_out_of_sight(name);
 }
 
 }  // namespace hf::recorder

@@ -3,18 +3,22 @@
 #pragma once
 #include <errno.h>
 
-#include "recorder/appended.hpp"
 #include "recorder/kept.hpp"
 #include "recorder/names.hpp"
 #include "recorder/process.hpp"
+#include "recorder/settling.hpp"
+#include "recorder/updates.hpp"
 
 namespace hf::recorder {
 
-// Empty, if it is not there; `anywhere`: in memory too. False: it cannot be made.
-bool make_out_of_sight(const char* path, Name& name, bool anywhere);
+int open_unnamed(const char* path, bool anywhere);  // near the path, or in memory, if `anywhere`; negative: it cannot be made
+bool make_out_of_sight(const char* path, Name& name, bool anywhere);  // empty, if it is not there
+bool is_out_of_sight(const Name& name);                               // whatever is there
 void drop_out_of_sight(Name& name);
+bool move_out_of_sight(Name& name, const char* to);  // it is out of sight of that name now. False: there are too many names
 void drop_kept(Name& name);  // what was read in the run before
 void drop_if_over(Name& name);  // it is closed: if the run before has not opened it again, it needs no descriptor and no room any more
+int move_apart(int fd);  // to a number that the program is not given; negative: it cannot be, and is closed
 std::int64_t how_written(bool empties);
 
 // Where the file of a name is to be opened.
@@ -29,26 +33,19 @@ class Where {
   char link_[32] = {};
 };
 
-// What opens a file: open(path, keeps) is true, or errno says why it is not; `keeps`: what is in it stays, though the program empties it.
-struct Opening {
-  bool empties;
-  bool only_writes;  // at places, not behind what is there; and this rank does not use it later
-};
+// These are given what opens a file: open(path) is true, or errno says why it is not.
 
 // By which the run before made the file. `closed`: it was closed again, and nothing more was written to it then.
 template <class Open>
-bool make_again(const char* path, Name& name, bool closed, Opening how, Open open) {
+bool make_again(const char* path, Name& name, bool closed, Open open) {
   drop_kept(name);
   if (closed) keep_in_sight(path);  // that it is complete is known already, and is not so until this incarnation closes it
-#ifdef HOLDFAST_MUTATE_EMPTY_AGAIN
-  how.only_writes = false;
-#endif
-  if (open(path, how.empties && how.only_writes && !name.made_here)) {
+  if (open(path)) {
     drop_out_of_sight(name);
     return true;
   }
 #ifndef HOLDFAST_MUTATE_DIRECTORIES_STAY
-  if (closed && errno == ENOENT && make_out_of_sight(path, name, true)) return open(Where(path).path(), false);
+  if (closed && errno == ENOENT && make_out_of_sight(path, name, true)) return open(Where(path).path());
 #endif
   return false;
 }
@@ -58,39 +55,32 @@ template <class Open>
 bool open_first(const char* path, Name& name, bool empties, Open open) {
   settle(path);
   if (empties) keep_if_read(path);
-  const bool done = open(path, false);
+  const bool done = open(path);
   const int error = errno;
   if (done) drop_out_of_sight(name);
-  process.recording.record_file(FileStep::written, name.hash, {done ? how_written(empties) : -std::int64_t{error}, 0});
+  process.recording.record_file(FileStep::written, name.hash, {done ? how_written(empties) : -std::int64_t{error}, done ? identity_at(path) : 0});
   if (done && empties) name.made_here = true;
   errno = error;
   return done;
 }
 
-// What is complete, or was written over later. False: it is to be done in sight.
-bool pass_out_of_sight(const char* path, Name& name, unsigned occurrence, bool empties);
-
-// The n-th time that a file of this name is opened by what makes it where it is not there.
+// The n-th time that a file of this name is opened by what makes it where it is not there, or empties it.
 template <class Open>
-bool open_by_making(const char* path, Opening how, Open open) {
+bool open_by_making(const char* path, bool empties, Open open) {
   Name* name = name_of(hash_of(path));
-  if (!name) return open(path, false);
+  if (!name) return open(path);
   const unsigned occurrence = name->count(FileStep::written)++;
   FileState state;
-  if (!process.recording.replay_file(FileStep::written, name->hash, occurrence, state)) return open_first(path, *name, how.empties, open);
+  if (!process.recording.replay_file(FileStep::written, name->hash, occurrence, state)) return open_first(path, *name, empties, open);
   if (state.bytes < 0) {
-    open("", false);  // takes memory and gives it back, as that which failed
+    open("");  // takes memory and gives it back, as that which failed
     errno = static_cast<int>(-state.bytes);
     return false;
   }
-  if (pass_out_of_sight(path, *name, occurrence, how.empties)) return open(Where(path).path(), false);
-  if (name->is_appended && !how.empties) return open(Where(path).path(), false);
-  if (name->is_written_over) drop_out_of_sight(*name);
+  if (empties ? empty_out_of_sight(path, *name, state.changed_ns, occurrence) : is_out_of_sight(*name)) return open(Where(path).path());
   const bool closed = process.recording.was_closed(FileStep::closed, name->hash, occurrence, false);
-  how.only_writes = how.only_writes && !process.recording.replay_file(FileStep::written, name->hash, occurrence + 1, state) &&
-                    !process.recording.is_used_after(name->hash, occurrence);
-  if (!make_again(path, *name, closed, how, open)) return false;
-  if (how.empties) name->made_here = true;
+  if (!make_again(path, *name, closed, open)) return false;
+  if (empties) name->made_here = true;
   return true;
 }
 

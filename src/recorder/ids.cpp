@@ -12,7 +12,6 @@
 
 #include "recorder/aside.hpp"
 #include "recorder/ids.hpp"
-#include "recorder/uncut.hpp"
 
 namespace hf::recorder {
 namespace {
@@ -216,7 +215,6 @@ HOLDFAST_REPLACES int pidfd_open(pid_t pid, unsigned flags) noexcept { return ne
     long argument = va_arg(arguments, long); /* or a pointer, an int, or nothing */                \
     va_end(arguments);                                                                             \
     if (command == F_SETOWN) argument = meant(static_cast<pid_t>(argument));                       \
-    if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) cut_uncut(fd);                           \
     const int result = next(next_fcntl, "fcntl")(fd, command, argument);                           \
     return command == F_GETOWN && result != -1 ? shown(CALLER, result) : result;                   \
   }

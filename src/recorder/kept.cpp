@@ -8,6 +8,7 @@
 #include "recorder/contents.hpp"
 #include "recorder/file_steps.hpp"
 #include "recorder/gone.hpp"
+#include "recorder/handing_over.hpp"
 #include "recorder/looks.hpp"
 
 namespace hf::recorder {
@@ -16,6 +17,8 @@ namespace {
 constexpr std::int64_t clocks_of_file_systems_ns = 2'000'000'000;  // what they may be behind
 
 std::int64_t kept_bytes;
+
+}  // namespace
 
 void keep(const char* path, Name& name, const FileState& contents) {
   const bool known = name.is_kept && name.kept_sum == contents.changed_ns;
@@ -38,25 +41,23 @@ void keep(const char* path, Name& name, const FileState& contents) {
   name.kept_sum = contents.changed_ns;
 }
 
-bool write_all(int fd, const std::byte* from, std::size_t bytes) {
-  for (long put = 0; bytes > 0; from += put, bytes -= static_cast<std::size_t>(put)) {
-    put = ::syscall(SYS_write, fd, from, bytes);
-    if (put <= 0) return false;
-  }
-  return true;
+bool is_kept(const KeptPiece& file) {
+#ifdef HOLDFAST_MUTATE_KEEP_NOTHING
+  return false;
+#endif
+  std::size_t bytes = 0;
+  return process.recording.find_kept(file, bytes) != nullptr;
 }
 
 bool write_kept(int fd, KeptPiece piece) {
   do {
     std::size_t bytes = 0;
     const std::byte* const data = process.recording.find_kept(piece, bytes);
-    if (!data || (bytes == 0 && piece.bytes > 0) || !write_all(fd, data, bytes)) return false;
+    if (!data || (bytes == 0 && piece.bytes > 0) || !write_all(fd, data, bytes, piece.at)) return false;
     piece.at += static_cast<std::int64_t>(bytes);
   } while (piece.at < piece.bytes);
   return true;
 }
-
-}  // namespace
 
 void keep_if_young(const char* path, Name& name, const FileState& now) {
   struct stat status;
@@ -74,17 +75,14 @@ void keep_if_read(const char* path) {
 }
 
 bool make_kept_again(const char* path, Name& name, const FileState& before) {
-#ifdef HOLDFAST_MUTATE_KEEP_NOTHING
-  return false;
-#endif
   const KeptPiece first{name.hash, before.bytes, before.changed_ns, 0};
-  std::size_t bytes = 0;
-  if (!process.recording.find_kept(first, bytes)) return false;
+  if (!is_kept(first)) return false;
   drop_out_of_sight(name);
   if (!make_out_of_sight(path, name, true)) return false;
-  name.is_kept_again = write_kept(name.out_of_sight, first);
-  if (!name.is_kept_again) drop_out_of_sight(name);
-  return name.is_kept_again;
+  const bool done = write_kept(name.out_of_sight, first);
+  if (done) name.instead = Instead::kept;
+  else drop_out_of_sight(name);
+  return done;
 }
 
 }  // namespace hf::recorder

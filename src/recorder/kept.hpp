@@ -10,6 +10,9 @@ inline constexpr std::int64_t kept_before_init_max = 4 << 20;                   
 
 void keep_if_young(const char* path, Name& name, const FileState& now);  // it is opened to be read only
 void keep_if_read(const char* path);                                     // this rank is about to remove it, or to write it over
+void keep(const char* path, Name& name, const FileState& contents);  // what it contains, if there is room
+bool is_kept(const KeptPiece& file);
+bool write_kept(int fd, KeptPiece file);  // false: it was not kept, or cannot be written
 // The file as it was `before` is made out of sight (gone.hpp). False: it was not kept, or that cannot be done.
 bool make_kept_again(const char* path, Name& name, const FileState& before);
 

@@ -9,7 +9,7 @@
 
 #include "recorder/file_steps.hpp"
 #include "recorder/gone.hpp"
-#include "recorder/uncut.hpp"
+#include "recorder/updates.hpp"
 
 namespace hf::recorder {
 namespace {
@@ -117,6 +117,34 @@ bool make_directory_again(const char* path, mode_t mode) {
   return true;
 }
 
+// The program may compare which file it has open with which one a name leads to.
+void show_in_sight(struct stat& status) {
+  const struct stat* file = in_sight_of(status.st_dev, status.st_ino);
+  if (!file) return;
+  status.st_dev = file->st_dev;
+  status.st_ino = file->st_ino;
+  status.st_nlink = file->st_nlink;
+}
+
+void show_in_sight(struct statx& status) {
+  const struct stat* file = in_sight_of(makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino);
+  if (!file) return;
+  status.stx_dev_major = major(file->st_dev);
+  status.stx_dev_minor = minor(file->st_dev);
+  status.stx_ino = file->st_ino;
+  status.stx_nlink = static_cast<std::uint32_t>(file->st_nlink);
+}
+
+int status_of_open(int fd, struct stat* to) {
+  if (fd < 0) {  // AT_FDCWD is one
+    errno = EBADF;
+    return -1;
+  }
+  const int result = system_status(fd, "", to, AT_EMPTY_PATH);
+  if (result == 0) show_in_sight(*to);
+  return result;
+}
+
 int recorded_status(int directory, const char* path, struct stat* to, int flags) {
   FileStatus status;
   const FileStep step = (flags & AT_SYMLINK_NOFOLLOW) != 0 ? FileStep::looked_at_link : FileStep::looked;
@@ -124,16 +152,19 @@ int recorded_status(int directory, const char* path, struct stat* to, int flags)
   struct stat now;
   const int result = look(step, path, 0, &status, [&] {
     asked = true;
+    settle(path);
     const int looked = system_status(directory, path, &now, flags);
     if (looked == 0) status = recorded(now);
     return looked;
   });
   if (result != 0) return result;
-  // What the program has seen now is the file itself. It may go on to looks that the run before has not made, and compare which file they show.
-  if (Name* name = name_of(hash_of(path)); name && name->is_written_over && (asked || is_the_same(path))) drop_out_of_sight(*name);
   const Where where(path);
   auto is_there_now = [&] {
-    if (where.is_out_of_sight()) return system_status(AT_FDCWD, where.path(), &now, 0) == 0;
+    if (where.is_out_of_sight()) {
+      const bool there = system_status(AT_FDCWD, where.path(), &now, 0) == 0;
+      show_in_sight(now);
+      return there;
+    }
     return system_status(directory, path, &now, flags) == 0 ||
            (S_ISDIR(status.mode) && make_directory_again(path, status.mode) && system_status(directory, path, &now, flags) == 0);
   };
@@ -149,6 +180,8 @@ int recorded_status(int directory, const char* path, struct stat* to, int flags)
 }
 
 int status_at(const void* caller, int directory, const char* path, struct stat* to, int flags) {
+  const bool of_open = (flags & AT_EMPTY_PATH) != 0 && is_name(path) && path[0] == 0 && directory != AT_FDCWD;
+  if (of_open) return status_of_open(directory, to);
   if (!is_recorded(caller, directory, path)) return system_status(directory, path, to, flags);
   return aside([=] { return recorded_status(directory, path, to, flags); });
 }
@@ -199,12 +232,16 @@ static_assert(sizeof(struct stat) == sizeof(struct stat64), "one layout under bo
 HOLDFAST_REPLACES_STATUS()
 HOLDFAST_REPLACES_STATUS(64)
 
+HOLDFAST_REPLACES int fstat(int fd, struct stat* to) noexcept { return status_of_open(fd, to); }
+HOLDFAST_REPLACES int fstat64(int fd, struct stat64* to) noexcept { return status_of_open(fd, reinterpret_cast<struct stat*>(to)); }
+HOLDFAST_REPLACES int __fxstat(int, int fd, struct stat* to) noexcept { return status_of_open(fd, to); }
+HOLDFAST_REPLACES int __fxstat64(int, int fd, struct stat64* to) noexcept { return status_of_open(fd, reinterpret_cast<struct stat*>(to)); }
+
 HOLDFAST_REPLACES int statx(int directory, const char* path, int flags, unsigned mask, struct statx* to) noexcept {
   const void* caller = HOLDFAST_CALLER;
   if (!is_recorded(caller, directory, path)) {
     const int result = next(next_statx, "statx")(directory, path, flags, mask, to);
-    const bool is_open_file = result == 0 && (flags & AT_EMPTY_PATH) != 0 && is_name(path) && path[0] == 0;
-    if (is_open_file) to->stx_size = static_cast<std::uint64_t>(uncut_bytes(directory, static_cast<std::int64_t>(to->stx_size)));
+    if (result == 0 && (flags & AT_EMPTY_PATH) != 0) show_in_sight(*to);
     return result;
   }
   struct stat status;

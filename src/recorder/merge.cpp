@@ -7,7 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "recorder/appended.hpp"
 #include "recorder/file_steps.hpp"
+#include "recorder/handing_over.hpp"
 #include "recorder/looks.hpp"
 #include "recorder/made.hpp"
 
@@ -58,8 +60,8 @@ void merge_entries(Path& from, Path& to, unsigned depth);
 }
 
 // What this incarnation has made of a file of which there is more in `from`. A log that is open is followed.
-void move_out_of_sight(Name& name, const char* from, const char* to, bool left_over) {
-  const bool whole = name.is_written_over || (!is_open(name) && fill_appended(name));
+void put_out_of_sight(Name& name, const char* from, const char* to, bool left_over) {
+  const bool whole = !is_in_use(name.out_of_sight) && (name.instead == Instead::updated || fill_appended(name));
   if (whole && put_in_place(name, from, to)) {
     mark_made(to);
     mark_gone(from);
@@ -69,8 +71,8 @@ void move_out_of_sight(Name& name, const char* from, const char* to, bool left_o
 
 void move_entry(Path& from, Path& to, bool left_over, unsigned depth) {
   Name* name = name_of(hash_of(from.text));
-  if (name && (name->is_appended || name->is_written_over)) {
-    move_out_of_sight(*name, from.text, to.text, left_over);
+  if (name && (name->instead == Instead::appended || name->instead == Instead::updated)) {
+    put_out_of_sight(*name, from.text, to.text, left_over);
   } else if (is_made_now(from.text) && ::syscall(SYS_renameat2, AT_FDCWD, from.text, AT_FDCWD, to.text, 0) == 0) {
     if (is_made_here(from.text)) mark_made(to.text);
     mark_gone(from.text);

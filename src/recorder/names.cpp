@@ -42,6 +42,38 @@ Name* name_of(std::uint64_t hash) {
   return nullptr;
 }
 
+bool put_from_root(const char* path, char (&to)[4096]) {
+  const std::size_t length = strlen(path);
+  std::size_t at = 0;
+  if (path[0] != '/') {
+    if (::syscall(SYS_getcwd, to, sizeof to) <= 0) return false;
+    at = strlen(to);
+    if (at + 1 < sizeof to) to[at++] = '/';
+  }
+  if (at + length >= sizeof to) return false;
+  memcpy(to + at, path, length + 1);
+  return true;
+}
+
+bool put_renamed(const char* to, const char* rest, char (&path)[4096]) {
+  char renamed[4096];
+  if (!put_from_root(to, renamed) || strlen(renamed) + strlen(rest) >= sizeof renamed) return false;
+  strcat(renamed, rest);
+  memcpy(path, renamed, sizeof path);
+  return true;
+}
+
+const char* rest_below(const char* path, std::uint64_t hash) {
+  char above[4096];
+  for (std::size_t length = 1;; ++length) {
+    if (path[length] != '/' && path[length] != 0) continue;
+    memcpy(above, path, length);
+    above[length] = 0;
+    if (hash_of(above) == hash) return path + length;
+    if (path[length] == 0) return nullptr;
+  }
+}
+
 bool is_of_system(const char* path) {
   for (const char* special : {"/proc/", "/sys/", "/dev/"}) {
     if (strncmp(path, special, strlen(special)) == 0) return true;

@@ -18,14 +18,20 @@ struct ClosedFile {
 };
 ClosedFile closed_file_of(const struct stat& status);
 
+// What the file out of sight is.
+enum class Instead : std::uint8_t {
+  made,          // what the run before made in a directory that is gone
+  kept,          // what was read in the run before (kept.hpp)
+  appended,      // what this rank adds to the file (appended.hpp)
+  updated        // what this rank writes at places of it (updates.hpp)
+};
+
 struct Name {
   std::uint64_t hash = 0;  // 0: free
-  std::uint32_t steps[static_cast<unsigned>(FileStep::directory_opened) + 1] = {};
+  std::uint32_t steps[file_steps] = {};
   bool made_here = false;  // all that the file contains is this incarnation's
   int out_of_sight = 0;    // not 0: a descriptor of the file that the name means in this replay (gone.hpp)
-  bool is_kept_again = false;    // that one is what was read in the run before (kept.hpp)
-  bool is_written_over = false;  // that one is what was written in the run before, and then written over
-  bool is_appended = false;      // that one is what this rank adds to the file (appended.hpp)
+  Instead instead = Instead::made;
   bool is_kept = false;          // the file's contents of this sum have been recorded
   std::int64_t kept_sum = 0;
   ClosedFile closed;  // by this incarnation, which had made it
@@ -37,9 +43,12 @@ constexpr std::size_t names_max = 1 << 16;
 
 std::uint64_t hash_of(const char* path, std::uint64_t hash = 14695981039346656037u);  // of all that it is called; ./a//b is a/b
 Name* name_of(std::uint64_t hash);  // null: there are too many
+bool put_from_root(const char* path, char (&to)[4096]);         // false: it is too long
+bool put_renamed(const char* to, const char* rest, char (&path)[4096]);  // `to` from the root, and the rest behind it; false: it is too long, and `path` is as it was
+const char* rest_below(const char* path, std::uint64_t above);  // what comes behind the directory, or file, with that hash; null: the path does not lead there
 
 void keep_in_sight(const char* path);  // file_steps.cpp: FileStep::in_sight is recorded, once for each name
-void note_changed(const char* path);   // FileStep::changed likewise
+void note_seen(Name& name);            // FileStep::seen likewise
 
 // A program may give no name at all, which is the system's to refuse. The compiler believes the C library's headers, which say that there is one.
 inline bool is_name(const char* path) {

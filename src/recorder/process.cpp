@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/map_apart.hpp"
-#include "recorder/appended.hpp"
+#include "recorder/settling.hpp"
 #include "wire/bootstrap.hpp"
 #include "wire/recorder.hpp"
 
@@ -312,9 +312,9 @@ extern "C" [[gnu::visibility("default")]] const hf::wire::RecorderLink holdfast_
       hf::recorder::process.recording.flush_clock();
       hf::recorder::threads.flush();
     },
-    [](bool is_past) {
+    [](hf::wire::ReplayEnd end) {
       using namespace hf::recorder;
-      return process.on_main_thread() && aside([=] { return settle_all(is_past); });
+      return process.on_main_thread() && aside([=] { return come_as_far(end); });
     },
     [](const hf::wire::ThreadOwner* owner) { hf::recorder::threads.decide(owner); },
     [] { hf::recorder::threads.order_if_several(); },

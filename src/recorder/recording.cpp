@@ -164,16 +164,6 @@ bool Recording::was_closed(FileStep closed, std::uint64_t name, unsigned occurre
   return occurrence <= looks_max && replay_file(numbered(closed, occurrence), name, 0, how) && how.bytes >= (quietly ? 1 : 0);
 }
 
-bool Recording::is_used_after(std::uint64_t name, unsigned occurrence) const {
-  const FileIndex::Range written = files_.find(name, static_cast<std::uint32_t>(FileStep::written));
-  if (occurrence >= written.size()) return false;
-  for (const FileStep step : {FileStep::used, FileStep::changed}) {
-    const FileIndex::Range range = files_.find(name, static_cast<std::uint32_t>(step));
-    if (range.size() > 0 && range.end[-1].at > written.begin[occurrence].at) return true;
-  }
-  return false;
-}
-
 void Recording::record_closed(FileStep closed, std::uint64_t name, unsigned occurrence, bool quietly) {
   FileState known;
   const FileStep step = numbered(closed, occurrence);
@@ -186,9 +176,7 @@ bool Recording::is_complete(std::uint64_t name, unsigned occurrence) const {
 #endif
   FileState next;
   if (replay_file(FileStep::in_sight, name, 0, next)) return false;
-#ifndef HOLDFAST_MUTATE_CHANGED_UNSEEN
-  if (replay_file(FileStep::changed, name, 0, next)) return false;
-#endif
+  if (replay_file(FileStep::seen, name, 0, next)) return false;
   while (was_closed(FileStep::closed, name, occurrence, true)) {
     if (!replay_file(FileStep::written, name, ++occurrence, next)) return true;
     if (next.bytes > 0 && (next.bytes & Written::emptied) != 0) return (next.bytes & Written::alone) != 0;

@@ -34,19 +34,22 @@ enum class FileStep : std::uint32_t {
   looked, looked_at_link, asked,  // stat, lstat, access
   linked,                         // link, symlink, mkfifo
   unread,                         // closed again, and not read: the n-th that was used
-  written,                        // opened by what makes it where it is not there, without O_EXCL; recorded when that has been done, with what Written says
+  written,                        // opened by what makes it where it is not there, without O_EXCL, or empties it; recorded when that has been done, with what Written says
   in_sight,                       // known by another name too (renamed, linked), changed by its name, or written again in place: it is to be the file itself in each replay
   closed,                         // the n-th that was `written`, when all that wrote to it was closed, as far as the recorder can tell
   closed_new,                     // the same of the n-th that was `made`
-  changed,                        // opened to be changed by what does not make it, or used after somebody has changed it, in a rank that has started processes: one of them, perhaps
+  seen,                           // open to be written when this rank started a process, or used after somebody had changed it, in a rank that has started some: that may have been one of them
   cut,                            // cut or made longer by its name, or by a descriptor that adds to it
   arrived,                        // a directory was given this name: by which renaming (its hash, and which one of it)
   directory_opened,               // to be read, when that has been done or could not be; with how often the name had been `used` before
+  updated,                        // opened to be written at places, and not emptied; when that has been done: a sum of what it contained, and which file it is
   ended = 32
 };
+inline constexpr unsigned file_steps = static_cast<unsigned>(FileStep::updated) + 1;
 struct Written {  // what is recorded of a `written` file, or a negative error number
   static constexpr std::int64_t emptied = 1;  // it contains nothing of what was there
   static constexpr std::int64_t alone = 2;    // this rank had no other threads yet, and had started no process
+  // Beside it: which file it is, as updates.hpp tells them apart.
 };
 struct FileState {
   std::int64_t bytes = -1;  // -1: it is not there
@@ -124,7 +127,6 @@ class Recording {
   // itself needs it before that.
   bool is_complete(std::uint64_t name, unsigned occurrence) const;
   bool was_closed(FileStep closed, std::uint64_t name, unsigned occurrence, bool quietly) const;  // `quietly`: nothing else can have had it open
-  bool is_used_after(std::uint64_t name, unsigned occurrence) const;  // the n-th that was `written` is read or changed later
   void record_closed(FileStep closed, std::uint64_t name, unsigned occurrence, bool quietly);
   bool is_first() const { return begin_ == end_; }  // no predecessor has recorded anything
 

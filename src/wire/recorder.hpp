@@ -6,7 +6,7 @@
 
 namespace hf::wire {
 
-inline constexpr std::uint32_t recorder_version = 4;
+inline constexpr std::uint32_t recorder_version = 5;
 inline constexpr const char* recorder_symbol = "holdfast_recorder";
 inline constexpr const char* recorder_file = "libholdfast_recorder.so";
 
@@ -18,6 +18,14 @@ struct ThreadOwner {
   void (*end)(void* self, const char* text) = nullptr;  // the replay differs; does not return
   bool may_give_up = false;  // the order does not matter while only one thread calls MPI; others' clocks are not recorded until another one has
   std::uint64_t* word = nullptr;                        // where the number of operations is stored
+};
+
+// How far this rank has come in its replay.
+enum class ReplayEnd {
+  events,         // no event of MPI is left; which calls its predecessors had begun behind that is not known
+  last_call,      // the last one that they are known to have begun: what comes behind it they may have done or not
+  as_peers_know,  // as far as they had come when their node was lost, as other ranks know
+  past            // in a call that they had not begun
 };
 
 // The recorder's one symbol beside those that it replaces; the MPI library finds it by name. One thread calls all of it, but for what says else.
@@ -32,8 +40,8 @@ struct RecorderLink {
   // Writes an event for the reads of a clock that have none yet, and one for the operations of threads.
   void (*flush)();
 
-  // This rank seems to have come as far as its predecessors; `is_past`: it is certain. False: it is to be told again, now and then.
-  bool (*caught_up)(bool is_past);
+  // This rank has come so far; it is to be told again, until it is `past`. True: nothing that the program does to files is out of sight.
+  bool (*caught_up)(ReplayEnd end);
 
   // ---- threads that call MPI in turn
   // They are ordered from now on, as far as they can be; null: they are not. Once, after attach.

@@ -17,13 +17,13 @@ import side_by_side  # noqa: E402
 from some import some  # noqa: E402
 
 BUILD, CLOCKS, FILES, NAMES = (Path(sys.argv.pop(1)).resolve() for _ in range(4))
-CLEANING, ASKED, SCRATCH, KEPT, ORDERS_READ, ADDED, UNCUT, OWN_FILES, MOVED = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch", "kept", "orders_read", "added", "uncut", "own_files", "moved"))
+CLEANING, ASKED, SCRATCH, KEPT, ORDERS_READ, ADDED, UNCUT, OWN_FILES, PARTS, MOVED = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch", "kept", "orders_read", "added", "uncut", "own_files", "parts", "moved"))
 LIBRARY = NAMES.parent.parent / "lib/libmpi_abi.so.1"
 HERE = Path(__file__).resolve().parent
 LARGE = " " * (1 << 20)  # more than is kept of a file
 KILLS = "kill:random,rate=15/s,seed={},max=6"
 
-CHANGES_AND_PRINTS = r'''
+READS_AND_PRINTS = r'''
 #include <mpi.h>
 #include <stdio.h>
 int main(int argc, char** argv) {
@@ -31,13 +31,31 @@ int main(int argc, char** argv) {
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) {
-    FILE* log = fopen(argv[1], "r+");
-    fseek(log, 0, SEEK_END);
-    fprintf(log, "more\n");
+    FILE* log = fopen(argv[1], "r");
+    getc(log);
     fclose(log);
     for (int i = 0; i < 3; ++i) fprintf(stderr, "line %d\n", i);
   }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) fclose(fopen(argv[1], "w"));
   for (int i = 0; i < 50; ++i) MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+}
+'''
+
+COUNTS = r'''
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  for (int i = 0; i < 50; ++i) {
+    FILE* file = fopen(argv[1], "r+");
+    int count = getc(file);
+    fseek(file, argv[2] ? i : 0, SEEK_SET);
+    putc(argv[2] ? 'x' : count + 1, file);
+    fclose(file);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
   MPI_Finalize();
 }
 '''
@@ -323,6 +341,46 @@ class Recorder(unittest.TestCase):
     def test_own_files_that_a_child_changes(self):
         self.check_own_files(some(["rank=2,call=4", "rank=2,call=40"], 1), "child")
 
+    def parts(self, inject=(), options=()):
+        with tempfile.TemporaryDirectory() as name:
+            directory = Path(name)
+            (directory / "old").write_bytes((5).to_bytes(8, "little") + b"of an earlier job\n")
+            (directory / "large").write_bytes(bytes(range(256)) * 8000)
+            outcome = jobs.run(BUILD, 3, [PARTS, directory], inject=inject, options=options, timeout_s=60)
+            self.assertEqual(outcome.exit_code, 0, outcome.shell_line() + outcome.stderr)
+            return outcome, {p.name: p.read_bytes() for p in directory.iterdir()}
+
+    def check_parts(self, kills, options=()):
+        undisturbed, files = self.parts()
+        for kill in kills:
+            with self.subTest(kill=kill, options=options):
+                outcome, files_again = self.parts([kill], options)
+                self.assertEqual(outcome.stdout, undisturbed.stdout, outcome.shell_line() + outcome.stderr)
+                self.assertEqual({name for name in files_again.keys() | files.keys() if files_again.get(name) != files.get(name)}, set(), outcome.shell_line())
+
+    def test_files_that_several_ranks_write(self):
+        self.check_parts([f"kill:rank={rank},call={call}" for rank, call in some([(0, 9), (1, 18), (2, 5), (1, 9), (0, 18), (2, 16)], 3)])
+
+    def test_files_that_several_ranks_write_at_any_time(self):
+        self.check_parts([f"kill:random,rate=60/s,seed={seed},max=8" for seed in some(range(1, 13), 3)])
+
+    def test_files_that_several_ranks_of_several_nodes_write(self):
+        for protocol in "pessimist", "optimist":
+            options = ["--nodes", "3", "--spares", "1", "--protocol", protocol]
+            self.check_parts(some(["node:1,at=60ms", "node:0,at=90ms", *(f"kill:random,rate=40/s,seed={seed},max=5" for seed in range(1, 5))], 2), options)
+
+    def test_a_large_file_that_is_read_and_written(self):
+        with tempfile.TemporaryDirectory() as name:
+            directory = Path(name)
+            program, file = self.build(COUNTS, directory), directory / "file"
+            for counts in False, True:
+                file.write_text(LARGE + "!")
+                outcome = jobs.run(BUILD, 1, [program, file, *([] if counts else ["places"])], inject=["kill:rank=0,call=20"])
+                self.assertEqual(outcome.exit_code, 1 if counts else 0, outcome.shell_line() + outcome.stderr)
+                self.assertEqual(f"cannot be recovered: {file} was changed" in outcome.stderr, counts, outcome.stderr)
+                if not counts:
+                    self.assertEqual(file.read_text(), "x" * 50 + LARGE[50:] + "!")
+
     def test_a_file_that_cannot_be_added_to_twice(self):
         with tempfile.TemporaryDirectory() as directory:
             log = Path(directory) / "log"
@@ -349,8 +407,8 @@ class Recorder(unittest.TestCase):
     def test_the_reason_is_seen_behind_what_was_printed_before(self):
         with tempfile.TemporaryDirectory() as name:
             directory = Path(name)
-            program = self.build(CHANGES_AND_PRINTS, directory)
-            (directory / "log").write_text("of an earlier job\n")
+            program = self.build(READS_AND_PRINTS, directory)
+            (directory / "log").write_text(LARGE + "of an earlier job\n")
             outcome = jobs.run(BUILD, 2, [program, directory / "log"], inject=["kill:rank=0,call=20"])
             self.assertEqual(outcome.exit_code, 1, outcome.stderr)
             self.assertIn(f"cannot be recovered: {directory}/log was changed", outcome.stderr)

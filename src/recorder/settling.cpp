@@ -1,0 +1,42 @@
+#include "recorder/settling.hpp"
+
+#include "recorder/aside.hpp"
+#include "recorder/appended.hpp"
+#include "recorder/updates.hpp"
+
+namespace hf::recorder {
+
+void follow_renamed(const char* from, const char* to) {
+  follow_renamed_appended(from, to);
+  follow_renamed_updates(from, to);
+}
+
+void settle(Name& name) {
+  settle_appended(name);
+  settle_updated(name);
+}
+
+void settle(const char* path) {
+  if (Name* name = name_of(hash_of(path))) settle(*name);
+}
+
+void settle_below(const char* path) {
+  settle_appended_below(path);
+  settle_updates_below(path);
+}
+
+bool come_as_far(wire::ReplayEnd end) {
+  using wire::ReplayEnd;
+  begin_last_call();
+  if (end == ReplayEnd::events) return false;
+  if (end != ReplayEnd::last_call) settle_updates(end == ReplayEnd::as_peers_know);
+  return settle_all_appended(end == ReplayEnd::past) && end != ReplayEnd::last_call;
+}
+
+}  // namespace hf::recorder
+
+// A program that ends without MPI_Finalize.
+[[gnu::destructor]] static void settle_at_end() {
+  using namespace hf::recorder;
+  if (process.may_record() && process.on_main_thread()) aside([] { come_as_far(hf::wire::ReplayEnd::past); });
+}

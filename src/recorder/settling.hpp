@@ -1,0 +1,15 @@
+// What a replay does to files out of sight, and the run before has done to the files themselves (appended.hpp, updates.hpp), until this rank has come as far as its predecessors.
+#pragma once
+#include "recorder/names.hpp"
+#include "wire/recorder.hpp"
+
+namespace hf::recorder {
+
+// A file or a directory has been renamed. Nothing is out of sight of `to`.
+void follow_renamed(const char* from, const char* to);
+void settle(Name& name);  // before this rank does something to the file that the run before did not
+void settle(const char* path);
+void settle_below(const char* path);  // in that directory
+bool come_as_far(wire::ReplayEnd end);  // true: nothing is out of sight any more
+
+}  // namespace hf::recorder
