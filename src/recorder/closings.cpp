@@ -4,6 +4,7 @@
 #include <stdio_ext.h>
 #include <sys/stat.h>
 
+#include "recorder/appended.hpp"
 #include "recorder/aside.hpp"
 #include "recorder/gone.hpp"
 #include "recorder/looks.hpp"
@@ -51,10 +52,17 @@ void note_unread(const Watched& closed) {
   if (!process.recording.replay_file(step, closed.name, 0, none)) process.recording.record_file(step, closed.name, {});
 }
 
+void settle_closed(FileStep step, std::uint64_t hash, std::uint32_t occurrence) {
+  Name* name = name_of(hash);
+  if (!name) return;
+  if (name->instead == Instead::appended && process.recording.was_closed(step, hash, occurrence, false)) note_added(*name);
+  drop_if_over(*name);
+}
+
 void note_closed(int fd, int result) {
   const Descriptor closed = descriptors[fd];
   descriptors[fd].name = 0;
-  if (Name* name = name_of(closed.name)) drop_if_over(*name);
+  settle_closed(closed.step, closed.name, closed.occurrence);
   if (result == 0 && closed.step != FileStep::used) process.recording.record_closed(closed.step, closed.name, closed.occurrence, false);
 }
 
@@ -79,7 +87,7 @@ int close_stream(FILE* stream) {
   }
   const int result = next(next_fclose, "fclose")(stream);
   if (by_descriptor) note_closed(fd, result);
-  if (Name* name = found ? name_of(closed.name) : nullptr) drop_if_over(*name);
+  if (found) settle_closed(closed.step, closed.name, closed.occurrence);
   if (unread) note_unread(closed);
   else if (written && result == 0) process.recording.record_closed(closed.step, closed.name, closed.occurrence, !closed.loud);
   return result;

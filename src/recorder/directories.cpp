@@ -29,7 +29,7 @@ int (*next_mkfifo)(const char*, mode_t);
 int (*next_mkfifoat)(int, const char*, mode_t);
 
 // What the file has another name for is to be found by that too.
-void keep_target(const char* target, const char* path) {
+void keep_target(const char* target, const char* path, bool by_link) {
   if (!is_name(target) || !is_name(path)) return;
   const char* slash = strrchr(path, '/');
   char at_path[4096];
@@ -38,6 +38,8 @@ void keep_target(const char* target, const char* path) {
   memcpy(at_path, path, length);
   memcpy(at_path + length, target, strlen(target) + 1);
   keep_in_sight(at_path);
+  Name* name = by_link ? name_of(hash_of(at_path)) : nullptr;
+  if (name) note_seen(*name);
 }
 
 // The directory in which names are looked up by the process, or a name that needs none.
@@ -146,7 +148,7 @@ HOLDFAST_REPLACES int renameat2(int from_directory, const char* from, int to_dir
 }
 
 HOLDFAST_REPLACES int symlink(const char* target, const char* path) noexcept {
-  if (process.records_in_main_thread(CALLER)) aside([=] { keep_target(target, path); });
+  if (process.records_in_main_thread(CALLER)) aside([=] { keep_target(target, path, false); });
   auto make = [=] { return noted(AT_FDCWD, path, next(next_symlink, "symlink")(target, path)); };
   return process.records_in_main_thread(CALLER) ? make_once(FileStep::linked, path, make) : make();
 }
@@ -157,13 +159,13 @@ HOLDFAST_REPLACES int mkfifo(const char* path, mode_t mode) noexcept {
 }
 
 HOLDFAST_REPLACES int link(const char* target, const char* path) noexcept {
-  if (process.records_in_main_thread(CALLER)) aside([=] { keep_target(target, ""); });
+  if (process.records_in_main_thread(CALLER)) aside([=] { keep_target(target, "", true); });
   auto make = [=] { return next(next_link, "link")(target, path); };
   return process.records_in_main_thread(CALLER) ? make_once(FileStep::linked, path, make) : make();
 }
 
 HOLDFAST_REPLACES int symlinkat(const char* target, int directory, const char* path) noexcept {
-  if (is_plain(CALLER, directory, path)) aside([=] { keep_target(target, path); });
+  if (is_plain(CALLER, directory, path)) aside([=] { keep_target(target, path, false); });
   auto make = [=] { return noted(directory, path, next(next_symlinkat, "symlinkat")(target, directory, path)); };
   return is_plain(CALLER, directory, path) ? make_once(FileStep::linked, path, make) : make();
 }
@@ -174,7 +176,7 @@ HOLDFAST_REPLACES int mkfifoat(int directory, const char* path, mode_t mode) noe
 }
 
 HOLDFAST_REPLACES int linkat(int target_directory, const char* target, int directory, const char* path, int flags) noexcept {
-  if (is_plain(CALLER, target_directory, target)) aside([=] { keep_target(target, ""); });
+  if (is_plain(CALLER, target_directory, target)) aside([=] { keep_target(target, "", true); });
   auto make = [=] { return next(next_linkat, "linkat")(target_directory, target, directory, path, flags); };
   return is_plain(CALLER, directory, path) ? make_once(FileStep::linked, path, make) : make();
 }

@@ -52,9 +52,12 @@ void update(const char* path, Way way, Name& name, const FileState& before) {
 
 // It was opened to be added to.
 void append(const char* path, Way way, Name& name, const FileState& before) {
-  if (name.instead == Instead::appended && way.reads && !fill_appended(name)) refuse(path);
-  if (name.instead == Instead::appended || name.made_here) return;
   const std::int64_t bytes = before.bytes < 0 ? 0 : before.bytes;
+  if (name.instead == Instead::appended) {
+    append_again(name, bytes);
+    if (way.reads && !fill_appended(name)) refuse(path);
+  }
+  if (name.instead == Instead::appended || name.made_here) return;
   if (name.instead == Instead::updated && size_of(name.out_of_sight) == bytes) return;
   drop_kept(name);
   const FileState now = state_of(path, way);
@@ -64,10 +67,7 @@ void append(const char* path, Way way, Name& name, const FileState& before) {
 
 // It was opened to be read.
 Found read(const char* path, Way way, Name& name, std::uint32_t occurrence, const FileState& before) {
-  if (name.instead == Instead::appended) {
-    if (!fill_appended(name)) refuse(path);
-    return Found::there;
-  }
+  if (name.instead == Instead::appended && !fill_appended(name)) refuse(path);
 #ifdef HOLDFAST_MUTATE_OWN_UNSEEN
   if (name.made_here || name.instead == Instead::updated) return Found::there;
 #endif
@@ -203,7 +203,7 @@ void note_seen(Name& name) { note_once(FileStep::seen, name); }
 void forget_out_of_sight(const char* path) {
   Name* name = name_of(hash_of(path));
   if (!name) return;
-  forget_updated(*name);
+  settle_no_more(*name);
   drop_out_of_sight(*name);
 }
 
@@ -221,7 +221,7 @@ void mark_gone(const char* path, bool done) {
   Name* name = name_of(hash_of(path));
   if (!name) return;
   if (done) name->made_here = false;
-  forget_updated(*name);
+  settle_no_more(*name);
   drop_out_of_sight(*name);
 }
 

@@ -79,7 +79,7 @@ bool make_out_of_sight(const char* path, Name& name, bool anywhere) {
 
 void drop_out_of_sight(Name& name) {
   if (name.instead == Instead::updated) return leave_updated(name);
-  if (name.instead == Instead::appended) forget_appended(name);
+  if (name.instead == Instead::appended) return leave_appended(name);
   if (name.out_of_sight != 0) ::syscall(SYS_close, name.out_of_sight);
   name.out_of_sight = 0;
   name.instead = Instead::made;

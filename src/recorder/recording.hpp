@@ -38,7 +38,7 @@ enum class FileStep : std::uint32_t {
   in_sight,                       // known by another name too (renamed, linked), changed by its name, or written again in place: it is to be the file itself in each replay
   closed,                         // the n-th that was `written`, when all that wrote to it was closed, as far as the recorder can tell
   closed_new,                     // the same of the n-th that was `made`
-  seen,                           // open to be written when this rank started a process, or used after somebody had changed it, in a rank that has started some: that may have been one of them
+  seen,                           // known otherwise than by its name: by a link; or open to be written when this rank started a process, or used after one may have changed it
   cut,                            // cut or made longer by its name, or by a descriptor that adds to it
   arrived,                        // a directory was given this name: by which renaming (its hash, and which one of it)
   directory_opened,               // to be read, when that has been done or could not be; with how often the name had been `used` before

@@ -25,12 +25,18 @@ void settle_below(const char* path) {
   settle_updates_below(path);
 }
 
+void settle_no_more(const Name& name) {
+  forget_appended(name);
+  forget_updated(name);
+}
+
 bool come_as_far(wire::ReplayEnd end) {
   using wire::ReplayEnd;
   begin_last_call();
-  if (end == ReplayEnd::events) return false;
-  if (end != ReplayEnd::last_call) settle_updates(end == ReplayEnd::as_peers_know);
-  return settle_all_appended(end == ReplayEnd::past) && end != ReplayEnd::last_call;
+  if (end == ReplayEnd::events || end == ReplayEnd::last_call) return false;
+  settle_updates(end == ReplayEnd::as_peers_know);
+  settle_all_appended();
+  return true;
 }
 
 }  // namespace hf::recorder

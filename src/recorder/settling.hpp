@@ -10,6 +10,7 @@ void follow_renamed(const char* from, const char* to);
 void settle(Name& name);  // before this rank does something to the file that the run before did not
 void settle(const char* path);
 void settle_below(const char* path);  // in that directory
+void settle_no_more(const Name& name);  // the file has been removed, or the name is another one's
 bool come_as_far(wire::ReplayEnd end);  // true: nothing is out of sight any more
 
 }  // namespace hf::recorder

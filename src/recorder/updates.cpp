@@ -282,8 +282,10 @@ void note_update(const char* path) {
 
 bool write_out_of_sight(const char* path, Name& name, std::int64_t identity) {
   FileState seen;
+  struct stat status;
   if (name.made_here || process.recording.replay_file(FileStep::seen, name.hash, 0, seen)) return false;
-  Updated* one = identity != 0 && identity_at(path) == identity ? begin_update(path, name, identity) : nullptr;
+  const bool still = identity != 0 && identity_at(path) == identity && system_status(AT_FDCWD, path, &status, 0) == 0 && status.st_nlink == 1;
+  Updated* one = still ? begin_update(path, name, identity) : nullptr;
   return one && end_beginning(*one);
 }
 
@@ -361,6 +363,7 @@ void follow_renamed_updates(const char* from, const char* to) {
 void begin_last_call() {
   if (is_last_call) return;
   is_last_call = true;
+  begin_last_call_appended();
   for (Updated& one : all) {
     if (one.fd == 0 || one.is_gone) continue;
     const bool comes = one.name && (comes_again(*one.name, FileStep::used) || comes_again(*one.name, FileStep::written));

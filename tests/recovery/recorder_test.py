@@ -43,6 +43,30 @@ int main(int argc, char** argv) {
 }
 '''
 
+ALL_ADD = r'''
+#include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char** argv) {
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  FILE *kept = fopen(argv[1], "a"), *held_back = fopen(argv[1], "a");
+  for (int i = 0; i < 40; ++i) {
+    FILE* opened = fopen(argv[1], "a");
+    fprintf(opened, "opened of rank %d in round %d\n", rank, i);
+    fclose(opened);
+    fprintf(kept, "kept of rank %d in round %d\n", rank, i);
+    fflush(kept);
+    usleep(3000);
+    fprintf(held_back, "held back of rank %d in round %d\n", rank, i);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  fclose(held_back);
+  MPI_Finalize();
+}
+'''
+
 COUNTS = r'''
 #include <mpi.h>
 #include <stdio.h>
@@ -381,13 +405,16 @@ class Recorder(unittest.TestCase):
                 if not counts:
                     self.assertEqual(file.read_text(), "x" * 50 + LARGE[50:] + "!")
 
-    def test_a_file_that_cannot_be_added_to_twice(self):
-        with tempfile.TemporaryDirectory() as directory:
-            log = Path(directory) / "log"
-            log.write_text("1000\n")
-            outcome = self.run_killed([FILES, directory, "append", log])
-            self.assertEqual(outcome.exit_code, 1, outcome.stderr)
-            self.assertIn(f"cannot be recovered: {log} was changed", outcome.stderr)
+    def test_a_log_that_all_ranks_add_to(self):
+        with tempfile.TemporaryDirectory() as name:
+            directory = Path(name)
+            program, log = self.build(ALL_ADD, directory), directory / "log"
+            wanted = sorted(["of an earlier job", *(f"{how} of rank {rank} in round {i}" for rank in range(3) for i in range(40) for how in ("opened", "kept", "held back"))])
+            for kill in some(["rank=0,call=9", "rank=1,call=30", *(f"random,rate=40/s,seed={seed},max=5" for seed in range(1, 9))], 3):
+                log.write_text("of an earlier job\n")
+                outcome = jobs.run(BUILD, 3, [program, log], inject=[f"kill:{kill}"])
+                self.assertEqual((outcome.exit_code, outcome.kills > 0), (0, True), outcome.shell_line() + outcome.stderr)
+                self.assertEqual(sorted(log.read_text().splitlines()), wanted, outcome.shell_line() + outcome.stderr)
 
     def build(self, text, directory):
         source, program = directory / "p.c", directory / "p"

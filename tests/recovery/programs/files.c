@@ -1,6 +1,5 @@
-/* files DIRECTORY [append|over FILE]: each rank makes a directory, writes, renames, removes, reads and looks at files in it, and tells the others what it
-   read and saw; with `append` it adds to a file that was there before, which cannot be done twice, and with `over` rank 0 puts another one
-   of the same size in place of one that has been read. */
+/* files DIRECTORY [over FILE]: each rank makes a directory, writes, renames, removes, reads and looks at files in it, and tells the others what it
+   read and saw; with `over` rank 0 puts another file of the same size in place of one that has been read. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -79,7 +78,7 @@ int main(int argc, char** argv) {
   snprintf(lock, sizeof lock, "%s/lock", base);
   snprintf(state, sizeof state, "%s/state", base);
   if (mkdir(base, 0700) != 0) fail(base);
-  const int adds = argc > 2 && strcmp(argv[2], "append") == 0, replaces = argc > 2 && strcmp(argv[2], "over") == 0;
+  const int replaces = argc > 2 && strcmp(argv[2], "over") == 0;
   if (replaces && read_sum(argv[3]) < 0) fail(argv[3]);
   for (int round = 0; round < 40; ++round) {
     int sum, seen = look_at(state, round > 0) + look_at(log, round > 0) + look_at(lock, 0);
@@ -97,7 +96,6 @@ int main(int argc, char** argv) {
     if (unlink(lock) != 0) fail("unlink");
     if (rmdir(lock) == 0 || errno != ENOENT) fail("rmdir of what is not there");
     write_file(state, "w", round);
-    if (adds) write_file(argv[3], "a", round);
     if (replaces && rank == 0) {
       write_file(a, "w", 1001 + round);
       if (rename(a, argv[3]) != 0) fail(argv[3]);
