@@ -158,7 +158,7 @@ bool append_out_of_sight(const char* path, Name& name, std::int64_t bytes) {
   }
   one->fd = name.out_of_sight;
   one->name = &name;
-  one->is_gone = false;
+  one->is_gone = others_have_removed(path, name);
   one->before = one->latest = one->known = bytes;
   one->is_filled = bytes == 0;
   name.instead = Instead::appended;

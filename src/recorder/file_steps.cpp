@@ -61,7 +61,7 @@ void append(const char* path, Way way, Name& name, const FileState& before) {
   if (name.instead == Instead::updated && size_of(name.out_of_sight) == bytes) return;
   drop_kept(name);
   const FileState now = state_of(path, way);
-  if (before.bytes == now.bytes && before.changed_ns == now.changed_ns) return;
+  if (before.bytes == now.bytes && before.changed_ns == now.changed_ns && !others_have_removed(path, name)) return;
   if (!append_out_of_sight(path, name, bytes) || (way.reads && !fill_appended(name))) refuse(path);
 }
 
@@ -176,6 +176,27 @@ bool is_older(const char* path) {
 bool is_there(const char* path) {
   struct stat status;
   return system_status(AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static bool is_directory_there(const char* path) {
+  char above[4096];
+  const char* slash = strrchr(path, '/');
+  if (!slash || slash == path) return true;
+  const auto length = static_cast<std::size_t>(slash - path);
+  if (length >= sizeof above) return false;
+  memcpy(above, path, length);
+  above[length] = 0;
+  return is_there(above);
+}
+
+bool others_have_removed(const char* path, const Name& name) {
+  // On another host it may not have been seen.
+  if (name.made_here || !process.recording.is_first_host() || is_there(path) || !is_directory_there(path)) return false;
+  FileState state;
+  for (const FileStep step : {FileStep::in_sight, FileStep::seen, FileStep::removed}) {
+    if (process.recording.replay_file(step, name.hash, 0, state)) return false;
+  }
+  return true;
 }
 
 bool comes_again(const Name& name, FileStep step) {

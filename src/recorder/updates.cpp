@@ -297,7 +297,7 @@ bool empty_out_of_sight(const char* path, Name& name, std::int64_t identity, uns
   if (write_out_of_sight(path, name, identity)) return true;
   // Another one has its name now. By another name of its directory it may be read too.
   const bool over = !name.made_here && process.recording.is_complete(name.hash, occurrence) && is_there(path) && !strstr(path, "..");
-  Updated* one = over ? begin_update(path, name, identity) : nullptr;
+  Updated* one = over || others_have_removed(path, name) ? begin_update(path, name, identity) : nullptr;
   return one && end_beginning(*one);
 }
 
@@ -305,7 +305,7 @@ Update update_again(const char* path, Name& name, const FileState& before, const
   const std::int64_t identity = opened.changed_ns;
   if (name.made_here) return Update::in_sight;
   const bool still = identity_at(path) == identity;
-  if (before.bytes < 0 && !still) return Update::other;
+  if (before.bytes < 0 && !still && !others_have_removed(path, name)) return Update::other;
   if (name.instead == Instead::updated && before.bytes >= 0) {
     const FileState own = contents_of(Where(path).path());
     if (own.bytes == before.bytes && own.changed_ns == opened.bytes) return Update::out_of_sight;

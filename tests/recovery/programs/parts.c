@@ -54,6 +54,11 @@ static void write_whole(const char* name, const char* text) {
   need(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0, name);
 }
 
+static void add_line(const char* name) {
+  FILE* file = fopen(name, "a");
+  need(file != NULL && fputs("a line\n", file) >= 0 && fclose(file) == 0, name);
+}
+
 // Ranks take turns, and each opens the file anew.
 static void count_in_turn(const char* name, int step) {
   if (step % ranks != rank) return;
@@ -133,6 +138,8 @@ int main(int argc, char** argv) {
       free(part);
     }
     if (i == 3 && rank == 0) write_whole(at(directory, "passed"), "by 0\n");
+    if (i == 4 && rank == 2) write_whole(at(directory, "taken"), "by 2\n"), add_line(at(directory, "taken_log"));
+    if (i == 5 && rank == 0) need(unlink(at(directory, "taken")) == 0 && unlink(at(directory, "taken_log")) == 0, "taken");
     barrier();
     if (i == 3 && rank == 1) need(unlink(at(directory, "passed")) == 0, "unlink"), write_whole(at(directory, "passed"), "by 1\n");
   }
