@@ -25,6 +25,10 @@ struct Appended {
   std::int64_t latest = 0;  // and when it was opened last: what others have added is among them
   std::int64_t known = 0;   // up to here what is out of sight has been added by the predecessors
   bool is_filled = false;   // and they are there
+  dev_t device = 0;
+  ino_t inode = 0;
+  bool is_there = false;
+  struct stat in_sight;     // the file itself, where it is there
   char path[4096];          // from the root
 };
 constexpr int appended_max = 32;
@@ -151,14 +155,18 @@ bool append_out_of_sight(const char* path, Name& name, std::int64_t bytes) {
   drop_out_of_sight(name);
   if (!make_out_of_sight(path, name, true)) return false;
   struct stat status;
-  if (system_status(AT_FDCWD, path, &status, 0) == 0) ::syscall(SYS_fchmod, name.out_of_sight, status.st_mode & 07777);
+  if (system_status(name.out_of_sight, "", &status, AT_EMPTY_PATH) != 0) return false;
+  one->device = status.st_dev;
+  one->inode = status.st_ino;
+  one->is_there = system_status(AT_FDCWD, path, &one->in_sight, 0) == 0;
+  one->is_gone = others_have_removed(path);
+  if (one->is_there) ::syscall(SYS_fchmod, name.out_of_sight, one->in_sight.st_mode & 07777);
   if (::syscall(SYS_ftruncate, name.out_of_sight, bytes) != 0) {
     drop_out_of_sight(name);
     return false;
   }
   one->fd = name.out_of_sight;
   one->name = &name;
-  one->is_gone = others_have_removed(path, name);
   one->before = one->latest = one->known = bytes;
   one->is_filled = bytes == 0;
   name.instead = Instead::appended;
@@ -204,6 +212,13 @@ void follow_renamed_appended(const char* from, const char* to) {
   for (Appended& one : all) {
     if (const char* rest = one.fd != 0 && !one.is_gone ? rest_below(one.path, hash) : nullptr) follow(one, to, rest);
   }
+}
+
+const struct stat* in_sight_of_appended(dev_t device, ino_t inode) {
+  for (const Appended& one : all) {
+    if (one.fd != 0 && one.is_there && one.inode == inode && one.device == device) return &one.in_sight;
+  }
+  return nullptr;
 }
 
 Name* appended_at(int fd) {

@@ -1,6 +1,8 @@
 // Files that the run before has added to, perhaps as others. A replay adds to one out of sight, until this rank has come as far as its predecessors; then what they may
 // not have come to, and the file has not got, is added to it, and the program goes on with the file itself. docs/recorder.md, Files.
 #pragma once
+#include <sys/stat.h>
+
 #include "recorder/names.hpp"
 
 namespace hf::recorder {
@@ -15,6 +17,7 @@ void forget_appended(const Name& name);  // the file has been removed, or the na
 bool fill_appended(Name& name);       // it is to be read: with what was in it. False: that cannot be had
 // A file or a directory has been renamed. Nothing is out of sight of `to`. What was closed before is in the file, and is not followed.
 void follow_renamed_appended(const char* from, const char* to);
+const struct stat* in_sight_of_appended(dev_t device, ino_t inode);
 Name* appended_at(int fd);  // what this descriptor of the program is about; null: nothing that is out of sight
 int cut_appended(Name& name, std::int64_t bytes, bool in_sight);  // as ftruncate. `in_sight`: and the file itself, if it is not cut yet
 void settle_appended(Name& name);

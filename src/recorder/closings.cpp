@@ -55,7 +55,7 @@ void note_unread(const Watched& closed) {
 void settle_closed(FileStep step, std::uint64_t hash, std::uint32_t occurrence) {
   Name* name = name_of(hash);
   if (!name) return;
-  if (name->instead == Instead::appended && process.recording.was_closed(step, hash, occurrence, false)) note_added(*name);
+  if (name->instead == Instead::appended && process.recording.was_closed(step, hash, occurrence)) note_added(*name);
   drop_if_over(*name);
 }
 
@@ -63,7 +63,7 @@ void note_closed(int fd, int result) {
   const Descriptor closed = descriptors[fd];
   descriptors[fd].name = 0;
   settle_closed(closed.step, closed.name, closed.occurrence);
-  if (result == 0 && closed.step != FileStep::used) process.recording.record_closed(closed.step, closed.name, closed.occurrence, false);
+  if (result == 0 && closed.step != FileStep::used) process.recording.record_closed(closed.step, closed.name, closed.occurrence);
 }
 
 // The file as this rank leaves it.
@@ -89,7 +89,7 @@ int close_stream(FILE* stream) {
   if (by_descriptor) note_closed(fd, result);
   if (found) settle_closed(closed.step, closed.name, closed.occurrence);
   if (unread) note_unread(closed);
-  else if (written && result == 0) process.recording.record_closed(closed.step, closed.name, closed.occurrence, !closed.loud);
+  else if (written && result == 0) process.recording.record_closed(closed.step, closed.name, closed.occurrence);
   return result;
 }
 
@@ -134,9 +134,6 @@ void forget(FILE* stream) {
 }
 
 void note_seen_by_child() {
-#ifdef HOLDFAST_MUTATE_SEEN_BY_NOBODY
-  return;
-#endif
   for (const Watched& one : watched) {
     const bool written = __atomic_load_n(&one.stream, __ATOMIC_RELAXED) && (one.step == FileStep::closed || one.step == FileStep::closed_new);
     if (Name* name = written ? name_of(one.name) : nullptr) note_seen(*name);

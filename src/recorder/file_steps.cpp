@@ -61,7 +61,7 @@ void append(const char* path, Way way, Name& name, const FileState& before) {
   if (name.instead == Instead::updated && size_of(name.out_of_sight) == bytes) return;
   drop_kept(name);
   const FileState now = state_of(path, way);
-  if (before.bytes == now.bytes && before.changed_ns == now.changed_ns && !others_have_removed(path, name)) return;
+  if (before.bytes == now.bytes && before.changed_ns == now.changed_ns && !others_have_removed(path)) return;
   if (!append_out_of_sight(path, name, bytes) || (way.reads && !fill_appended(name))) refuse(path);
 }
 
@@ -178,23 +178,27 @@ bool is_there(const char* path) {
   return system_status(AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static bool is_directory_there(const char* path) {
-  char above[4096];
-  const char* slash = strrchr(path, '/');
-  if (!slash || slash == path) return true;
-  const auto length = static_cast<std::size_t>(slash - path);
-  if (length >= sizeof above) return false;
-  memcpy(above, path, length);
-  above[length] = 0;
-  return is_there(above);
+// By its name, or by that of a directory which it is in: this incarnation has made it, or the run before has removed or renamed it, or it may have been done otherwise.
+static bool may_have_moved(const char* path) {
+  const Name* name = name_of(hash_of(path));
+  if (!name || name->made_here) return true;
+  FileState state;
+  for (const FileStep step : {FileStep::in_sight, FileStep::seen, FileStep::removed, FileStep::directory_removed}) {
+    if (process.recording.replay_file(step, name->hash, 0, state)) return true;
+  }
+  return false;
 }
 
-bool others_have_removed(const char* path, const Name& name) {
-  // On another host it may not have been seen.
-  if (name.made_here || !process.recording.is_first_host() || is_there(path) || !is_directory_there(path)) return false;
-  FileState state;
-  for (const FileStep step : {FileStep::in_sight, FileStep::seen, FileStep::removed}) {
-    if (process.recording.replay_file(step, name.hash, 0, state)) return false;
+bool others_have_removed(const char* path) {
+  char above[4096];
+  if (!process.recording.is_first_host() || is_there(path) || !put_from_root(path, above)) return false;  // on another host it may never have been
+  if (may_have_moved(above)) return false;
+  char* slash = strrchr(above, '/');
+  *slash = 0;
+  if (slash != above && !is_there(above)) return false;
+  for (; slash != above; *slash = 0) {
+    if (may_have_moved(above)) return false;
+    slash = strrchr(above, '/');
   }
   return true;
 }
@@ -219,7 +223,11 @@ void keep_in_sight(const char* path) {
   if (Name* name = name_of(hash_of(path))) note_once(FileStep::in_sight, *name);
 }
 
-void note_seen(Name& name) { note_once(FileStep::seen, name); }
+void note_seen(Name& name) {
+#ifndef HOLDFAST_MUTATE_SEEN_BY_NOBODY
+  note_once(FileStep::seen, name);
+#endif
+}
 
 void forget_out_of_sight(const char* path) {
   Name* name = name_of(hash_of(path));

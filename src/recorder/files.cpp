@@ -50,7 +50,7 @@ void make_new(const char* path, Make make, Open open) {
     open(Where(path).path());
     return;
   }
-  const bool closed = process.recording.was_closed(FileStep::closed_new, name->hash, occurrence, false);
+  const bool closed = process.recording.was_closed(FileStep::closed_new, name->hash, occurrence);
   if (make_again(path, *name, closed, open)) name->made_here = true;
 }
 

@@ -103,11 +103,6 @@ void drop_if_over(Name& name) {
   else if (name.instead != Instead::appended && !is_in_use(name.out_of_sight)) drop_out_of_sight(name);
 }
 
-std::int64_t how_written(bool empties) {
-  const bool alone = empties && !threads.are_several() && !has_had_children();
-  return (empties ? Written::emptied : 0) | (alone ? Written::alone : 0);
-}
-
 void drop_kept(Name& name) {
   if (name.instead == Instead::kept) drop_out_of_sight(name);
 }

@@ -19,7 +19,6 @@ bool move_out_of_sight(Name& name, const char* to);  // it is out of sight of th
 void drop_kept(Name& name);  // what was read in the run before
 void drop_if_over(Name& name);  // it is closed: if the run before has not opened it again, it needs no descriptor and no room any more
 int move_apart(int fd);  // to a number that the program is not given; negative: it cannot be, and is closed
-std::int64_t how_written(bool empties);
 
 // Where the file of a name is to be opened.
 class Where {
@@ -58,7 +57,7 @@ bool open_first(const char* path, Name& name, bool empties, Open open) {
   const bool done = open(path);
   const int error = errno;
   if (done) drop_out_of_sight(name);
-  process.recording.record_file(FileStep::written, name.hash, {done ? how_written(empties) : -std::int64_t{error}, done ? identity_at(path) : 0});
+  process.recording.record_file(FileStep::written, name.hash, {done ? 0 : -std::int64_t{error}, done ? identity_at(path) : 0});
   if (done && empties) name.made_here = true;
   errno = error;
   return done;
@@ -77,8 +76,8 @@ bool open_by_making(const char* path, bool empties, Open open) {
     errno = static_cast<int>(-state.bytes);
     return false;
   }
-  if (empties ? empty_out_of_sight(path, *name, state.changed_ns, occurrence) : is_out_of_sight(*name)) return open(Where(path).path());
-  const bool closed = process.recording.was_closed(FileStep::closed, name->hash, occurrence, false);
+  if (empties ? write_out_of_sight(path, *name, state.changed_ns) : is_out_of_sight(*name)) return open(Where(path).path());
+  const bool closed = process.recording.was_closed(FileStep::closed, name->hash, occurrence);
   if (!make_again(path, *name, closed, open)) return false;
   if (empties) name->made_here = true;
   return true;

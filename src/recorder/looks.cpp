@@ -9,6 +9,7 @@
 
 #include "recorder/file_steps.hpp"
 #include "recorder/gone.hpp"
+#include "recorder/contents.hpp"
 #include "recorder/updates.hpp"
 
 namespace hf::recorder {
@@ -145,6 +146,12 @@ int status_of_open(int fd, struct stat* to) {
   return result;
 }
 
+// What is out of sight and what is there contain the same.
+bool is_the_same(const char* path) {
+  const FileState there = contents_of(path), out_of_sight = contents_of(Where(path).path());
+  return there.bytes == out_of_sight.bytes && there.changed_ns == out_of_sight.changed_ns;
+}
+
 int recorded_status(int directory, const char* path, struct stat* to, int flags) {
   FileStatus status;
   const FileStep step = (flags & AT_SYMLINK_NOFOLLOW) != 0 ? FileStep::looked_at_link : FileStep::looked;
@@ -158,6 +165,9 @@ int recorded_status(int directory, const char* path, struct stat* to, int flags)
     return looked;
   });
   if (result != 0) return result;
+  // It may go on to looks, and openings, that the run before has not made, and compare which file they show.
+  Name* name = name_of(hash_of(path));
+  if (name && (name->instead == Instead::kept || (name->instead == Instead::updated && is_gone(*name))) && is_the_same(path)) drop_out_of_sight(*name);
   const Where where(path);
   auto is_there_now = [&] {
     if (where.is_out_of_sight()) {

@@ -159,29 +159,13 @@ bool Recording::replay_file(FileStep step, std::uint64_t name, unsigned occurren
   return true;
 }
 
-bool Recording::was_closed(FileStep closed, std::uint64_t name, unsigned occurrence, bool quietly) const {
-  FileState how;
-  return occurrence <= looks_max && replay_file(numbered(closed, occurrence), name, 0, how) && how.bytes >= (quietly ? 1 : 0);
+bool Recording::was_closed(FileStep closed, std::uint64_t name, unsigned occurrence) const {
+  FileState state;
+  return occurrence <= looks_max && replay_file(numbered(closed, occurrence), name, 0, state);
 }
 
-void Recording::record_closed(FileStep closed, std::uint64_t name, unsigned occurrence, bool quietly) {
-  FileState known;
-  const FileStep step = numbered(closed, occurrence);
-  if (occurrence <= looks_max && !replay_file(step, name, 0, known)) record_file(step, name, {quietly ? 1 : 0, 0});
-}
-
-bool Recording::is_complete(std::uint64_t name, unsigned occurrence) const {
-#ifdef HOLDFAST_MUTATE_WRITE_ALL_AGAIN
-  return false;
-#endif
-  FileState next;
-  if (replay_file(FileStep::in_sight, name, 0, next)) return false;
-  if (replay_file(FileStep::seen, name, 0, next)) return false;
-  while (was_closed(FileStep::closed, name, occurrence, true)) {
-    if (!replay_file(FileStep::written, name, ++occurrence, next)) return true;
-    if (next.bytes > 0 && (next.bytes & Written::emptied) != 0) return (next.bytes & Written::alone) != 0;
-  }
-  return false;
+void Recording::record_closed(FileStep closed, std::uint64_t name, unsigned occurrence) {
+  if (occurrence <= looks_max && !was_closed(closed, name, occurrence)) record_file(numbered(closed, occurrence), name, {0, 0});
 }
 
 void Recording::record_kept(const KeptPiece& piece, const std::byte* data, std::size_t bytes) {

@@ -34,7 +34,7 @@ enum class FileStep : std::uint32_t {
   looked, looked_at_link, asked,  // stat, lstat, access
   linked,                         // link, symlink, mkfifo
   unread,                         // closed again, and not read: the n-th that was used
-  written,                        // opened by what makes it where it is not there, without O_EXCL, or empties it; recorded when that has been done, with what Written says
+  written,                        // opened by what makes it where it is not there, without O_EXCL, or empties it; recorded when that has been done, with which file it is, or could not be, with a negative error number
   in_sight,                       // known by another name too (renamed, linked), changed by its name, or written again in place: it is to be the file itself in each replay
   closed,                         // the n-th that was `written`, when all that wrote to it was closed, as far as the recorder can tell
   closed_new,                     // the same of the n-th that was `made`
@@ -46,11 +46,6 @@ enum class FileStep : std::uint32_t {
   ended = 32
 };
 inline constexpr unsigned file_steps = static_cast<unsigned>(FileStep::updated) + 1;
-struct Written {  // what is recorded of a `written` file, or a negative error number
-  static constexpr std::int64_t emptied = 1;  // it contains nothing of what was there
-  static constexpr std::int64_t alone = 2;    // this rank had no other threads yet, and had started no process
-  // Beside it: which file it is, as updates.hpp tells them apart.
-};
 struct FileState {
   std::int64_t bytes = -1;  // -1: it is not there
   std::int64_t changed_ns = 0;  // of what is used to be read only, a sum of what it contains
@@ -123,11 +118,8 @@ class Recording {
   // what the run before has left there.
   bool replay_file(FileStep step, std::uint64_t name, unsigned occurrence, FileState& state) const;
   void record_file(FileStep step, std::uint64_t name, FileState state);
-  // What is written by the n-th opening was closed, as what was added to it later; and it stays so, or was written over by opening the file anew, and nobody but this rank
-  // itself needs it before that.
-  bool is_complete(std::uint64_t name, unsigned occurrence) const;
-  bool was_closed(FileStep closed, std::uint64_t name, unsigned occurrence, bool quietly) const;  // `quietly`: nothing else can have had it open
-  void record_closed(FileStep closed, std::uint64_t name, unsigned occurrence, bool quietly);
+  bool was_closed(FileStep closed, std::uint64_t name, unsigned occurrence) const;  // what was opened by the n-th such opening
+  void record_closed(FileStep closed, std::uint64_t name, unsigned occurrence);     // if that is not known
   bool is_first() const { return begin_ == end_; }  // no predecessor has recorded anything
 
   // What files contained. In no order, as the above.

@@ -220,40 +220,18 @@ TEST_F(Rank, StepsWithFilesAreFoundByName) {
   EXPECT_TRUE(second.replay_file(FileStep::removed, 5, 0, state));
 }
 
-TEST_F(Rank, WhatWasWrittenToTheEndIsKnown) {
+TEST_F(Rank, WhatWasClosedIsKnown) {
   Past past;
   Recording first = next(past);
-  constexpr std::int64_t over = Written::emptied | Written::alone;
-  for (const std::uint64_t name : {5, 6, 7, 8}) {
-    for (const std::int64_t how : {over, std::int64_t{0}, over, over, std::int64_t{Written::emptied}, std::int64_t{0}}) first.record_file(FileStep::written, name, {how, 0});
-    for (unsigned i = 0; i < 6; ++i) {
-      if (name != 8 || i < 5) first.record_closed(FileStep::closed, name, i, name != 7);
-    }
-  }
-  first.record_file(FileStep::in_sight, 6, {0, 0});
-  for (const std::uint64_t name : {9, 10}) {
-    first.record_file(FileStep::written, name, {over, 0});
-    first.record_closed(FileStep::closed, name, 0, true);
-  }
-  first.record_file(FileStep::used, 9, {1, 1});
-  first.record_file(FileStep::written, 9, {over, 0});
-  first.record_file(FileStep::seen, 10, {0, 0});
+  for (unsigned i : {0, 2}) first.record_closed(FileStep::closed, 7, i);
   end(past, first);
   Recording second = next(past);
-  EXPECT_FALSE(second.is_complete(10, 0)) << "seen by a process that the rank has started";
-  EXPECT_TRUE(second.is_complete(5, 0));
-  EXPECT_TRUE(second.is_complete(5, 1)) << "what was added to it too";
-  EXPECT_TRUE(second.is_complete(5, 2));
-  EXPECT_FALSE(second.is_complete(5, 3)) << "a process that was started by then may need it";
-  EXPECT_TRUE(second.is_complete(5, 4)) << "it stays so";
-  EXPECT_TRUE(second.is_complete(5, 5));
-  EXPECT_FALSE(second.is_complete(8, 4)) << "what is added to it was not closed";
-  EXPECT_FALSE(second.is_complete(8, 5));
-  EXPECT_FALSE(second.is_complete(6, 0)) << "it has another name too";
-  EXPECT_FALSE(second.is_complete(7, 0)) << "somebody may have had it open when it was written over";
-  EXPECT_TRUE(second.was_closed(FileStep::closed, 7, 0, false));
-  EXPECT_FALSE(second.was_closed(FileStep::closed_new, 7, 0, false));
-  second.record_closed(FileStep::closed, 7, 5, false);
+  EXPECT_TRUE(second.was_closed(FileStep::closed, 7, 0));
+  EXPECT_FALSE(second.was_closed(FileStep::closed, 7, 1));
+  EXPECT_TRUE(second.was_closed(FileStep::closed, 7, 2));
+  EXPECT_FALSE(second.was_closed(FileStep::closed_new, 7, 0));
+  EXPECT_FALSE(second.was_closed(FileStep::closed, 6, 0));
+  second.record_closed(FileStep::closed, 7, 2);
   EXPECT_TRUE(written.empty()) << "it is known already";
 }
 

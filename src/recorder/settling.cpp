@@ -25,6 +25,11 @@ void settle_below(const char* path) {
   settle_updates_below(path);
 }
 
+const struct stat* in_sight_of(dev_t device, ino_t inode) {
+  const struct stat* found = in_sight_of_updated(device, inode);
+  return found ? found : in_sight_of_appended(device, inode);
+}
+
 void settle_no_more(const Name& name) {
   forget_appended(name);
   forget_updated(name);

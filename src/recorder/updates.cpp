@@ -245,6 +245,13 @@ bool resize(Updated& one, int file, std::int64_t bytes) {
   return true;
 }
 
+// Another file has the name of what the run before has made: on the same host, and where that cannot have been left by an incarnation which was killed in its replay.
+bool is_replaced(const Name& name) {
+  FileState state;
+  const bool moved = process.recording.replay_file(FileStep::in_sight, name.hash, 0, state) || process.recording.replay_file(FileStep::removed, name.hash, 0, state);
+  return process.recording.is_first_host() && !moved;
+}
+
 // What it contained is not known: it is taken to be what it contains now, which is checked when it is settled. Others' parts may differ, which this rank did not read then.
 bool update_copy(const char* path, Name& name, const FileState& before, std::int64_t identity) {
   struct stat status;
@@ -281,23 +288,20 @@ void note_update(const char* path) {
 }
 
 bool write_out_of_sight(const char* path, Name& name, std::int64_t identity) {
-  FileState seen;
-  struct stat status;
-  if (name.made_here || process.recording.replay_file(FileStep::seen, name.hash, 0, seen)) return false;
-  const bool still = identity != 0 && identity_at(path) == identity && system_status(AT_FDCWD, path, &status, 0) == 0 && status.st_nlink == 1;
-  Updated* one = still ? begin_update(path, name, identity) : nullptr;
-  return one && end_beginning(*one);
-}
-
-bool empty_out_of_sight(const char* path, Name& name, std::int64_t identity, unsigned occurrence) {
   if (name.instead == Instead::appended && is_in_use(name.out_of_sight)) return cut_appended(name, 0, false) == 0;
 #ifdef HOLDFAST_MUTATE_EMPTY_AGAIN
   return false;
 #endif
-  if (write_out_of_sight(path, name, identity)) return true;
-  // Another one has its name now. By another name of its directory it may be read too.
-  const bool over = !name.made_here && process.recording.is_complete(name.hash, occurrence) && is_there(path) && !strstr(path, "..");
-  Updated* one = over || others_have_removed(path, name) ? begin_update(path, name, identity) : nullptr;
+  FileState state;
+  struct stat status;
+  if (name.made_here || identity == 0 || process.recording.replay_file(FileStep::seen, name.hash, 0, state)) return false;
+  const bool there = system_status(AT_FDCWD, path, &status, 0) == 0, still = there && identity_at(path) == identity;
+  if (still && status.st_nlink != 1) return false;
+  bool gone = !still && (there ? is_replaced(name) : others_have_removed(path));
+#ifdef HOLDFAST_MUTATE_WRITE_ALL_AGAIN
+  gone = false;
+#endif
+  Updated* one = still || gone ? begin_update(path, name, identity) : nullptr;
   return one && end_beginning(*one);
 }
 
@@ -305,7 +309,7 @@ Update update_again(const char* path, Name& name, const FileState& before, const
   const std::int64_t identity = opened.changed_ns;
   if (name.made_here) return Update::in_sight;
   const bool still = identity_at(path) == identity;
-  if (before.bytes < 0 && !still && !others_have_removed(path, name)) return Update::other;
+  if (before.bytes < 0 && !still && !others_have_removed(path)) return Update::other;
   if (name.instead == Instead::updated && before.bytes >= 0) {
     const FileState own = contents_of(Where(path).path());
     if (own.bytes == before.bytes && own.changed_ns == opened.bytes) return Update::out_of_sight;
@@ -327,12 +331,14 @@ void drop_if_closed(Name& name) {
   if (!comes && !is_last_call && one.opened == 0 && !is_in_use(one.fd)) drop(one);
 }
 
-const struct stat* in_sight_of(dev_t device, ino_t inode) {
+const struct stat* in_sight_of_updated(dev_t device, ino_t inode) {
   for (const Updated& one : all) {
     if (one.fd != 0 && !one.is_gone && one.inode == inode && one.device == device) return &one.in_sight;
   }
   return nullptr;
 }
+
+bool is_gone(const Name& name) { return find(&name)->is_gone; }
 
 void leave_updated(Name& name) {
   Updated& one = *find(&name);

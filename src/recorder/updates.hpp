@@ -12,9 +12,8 @@ std::int64_t identity_at(const char* path);  // which file it is, on any host; 0
 
 // It has been opened so, and is not emptied: what it contains is recorded, if the run before had not come to this opening.
 void note_update(const char* path);
-// The run before had made or emptied it, and it was this file: it is out of sight now, and empty. False: that is to be done in sight.
+// The run before had made or emptied it, and it was this file: it is out of sight now, and empty, whatever has its name. False: that is to be done in sight.
 bool write_out_of_sight(const char* path, Name& name, std::int64_t identity);
-bool empty_out_of_sight(const char* path, Name& name, std::int64_t identity, unsigned occurrence);  // by what is the `occurrence`-th time that it was `written`
 enum class Update { out_of_sight, in_sight, other };  // other: it is not what the run before had opened
 Update update_again(const char* path, Name& name, const FileState& before, const FileState& opened);
 
@@ -22,7 +21,8 @@ void drop_if_closed(Name& name);        // what has been written to it since thi
 void leave_updated(Name& name);         // something else is out of sight of the name now; what the program has open is settled as ever
 void forget_updated(const Name& name);  // the file has been removed, or the name is another one's
 void follow_renamed_updates(const char* from, const char* to);
-const struct stat* in_sight_of(dev_t device, ino_t inode);  // of what is out of sight: which file the program is to take it for; null: the file that it is
+const struct stat* in_sight_of_updated(dev_t device, ino_t inode);
+bool is_gone(const Name& name);  // no name leads to the file that it is out of sight of
 void begin_last_call();  // what is written from now on, the predecessors may not have come to
 
 void settle_updated(const Name& name);

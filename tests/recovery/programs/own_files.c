@@ -1,6 +1,6 @@
 /* own_files DIRECTORY [child]: what a rank does to files that it has made itself. A header that is written again, before the program goes on at the end, which it finds by seeking, by
    the file's size or by a copy of the descriptor; files that are closed and opened again to be changed; backups by links; and one file that two
-   ranks write in turn, which one of them reads. With `child` rank 2 starts processes that add a line to a file of its own, which it reads. Each rank prints a sum of what it has read. */
+   ranks write in turn, which one of them reads. With `child` rank 2 starts processes that read a file which it has open, and add a line to another one of its own. Each rank prints a sum of what it has read. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <mpi.h>
@@ -52,7 +52,13 @@ static void backup(int round) {
 }
 
 static void child(int round) {
+  static FILE* seen;
   char command[100];
+  if (!seen) seen = fopen(own("seen"), "w");
+  need(seen != NULL && fprintf(seen, "round %d\n", round) > 0 && fflush(seen) == 0, "seen");
+  snprintf(command, sizeof command, "cp %s %s", own("seen"), own("copy"));
+  need(system(command) == 0, command);
+  read_all(own("copy"));
   write_line(own("by_both"), "w", round);
   snprintf(command, sizeof command, "echo of a child >> %s", own("by_both"));
   need(system(command) == 0, command);
