@@ -498,11 +498,12 @@ class EngineImpl {
   // replay.cpp
   void released_matches();
   void report_caught_up();
-  void tell_recorder(bool behind);
-  void tell_recorder(wire::ReplayEnd end);
+  bool tell_recorder();
+  bool tell_recorder(wire::ReplayEnd end);
   void keep_out_of_sight();
   bool is_behind() const;
   bool is_level();
+  bool is_known_behind();  // others have had more messages of the predecessors than this rank has sent
   std::uint64_t taken_before(const Peer& peer) const;
   std::uint64_t messages_taken(const Peer& from);
   std::uint64_t messages_sent(const Peer& to);
@@ -629,6 +630,7 @@ class EngineImpl {
   Crowd crowd_;
   unsigned long_waits_ = 0;  // that did not end while spinning
   bool caught_up_ = true;
+  bool files_in_sight_ = false;  // as the recorder said last
   bool recorder_waits_ = false;  // to hear that this rank has caught up
   std::uint64_t direct_from_ = 0;  // from this size on large payloads inside the node are read out of the sender's buffer
   bool in_frame_ = false;  // a frame of a ring is being handled

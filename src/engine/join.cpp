@@ -111,6 +111,7 @@ std::uint32_t EngineImpl::own_log_base() const {
 namespace {
 
 constexpr std::uint64_t look_again_after = 1000, ask_peers_after = 64;  // calls
+constexpr std::uint64_t nothing_in_sight = UINT64_MAX;
 
 bool append_events(segment::LogReader reader, std::vector<std::byte>& stream) {
   const std::size_t begin = stream.size();
@@ -133,7 +134,7 @@ Result<> EngineImpl::load_past() {
       const auto& h = log->control().header();
       const std::uint64_t calls = segment::load_acquire(h.call), out_of_sight = segment::load_acquire(h.out_of_sight_from);
       past_calls_ = std::max(past_calls_, calls);
-      past_file_calls_ = std::max(past_file_calls_, out_of_sight > 0 ? std::min(calls, out_of_sight) : calls);
+      if (out_of_sight != nothing_in_sight) past_file_calls_ = std::max(past_file_calls_, out_of_sight > 0 ? std::min(calls, out_of_sight) : calls);
       const std::uint64_t held = segment::load_acquire(h.first_held_call);
       past_published_calls_ = std::max(past_published_calls_, held > 0 ? held : segment::load_acquire(h.call));
       const TestClock failed{segment::load_acquire(h.last_failed_test)};
@@ -196,41 +197,41 @@ void EngineImpl::look_at_call() {
   if (!caught_up_ && !behind && (past_calls_ > 0 || is_level())) report_caught_up();
   if (drops_every_ > 0 && calls.number % drops_every_ == 0) pretend_checkpoints();
   if (std::exchange(hears_rails_, false)) progress();
-  if (recorder_waits_) tell_recorder(behind);
+  const bool in_sight = !recorder_waits_ || tell_recorder();
   if (behind) return;
   // With nothing of the predecessors' left to find, messages go the short way again.
   if (sent_before_ && sent_before_->exhausted()) sent_before_.reset();
   calls.look_at = next_look(calls.number);
   if (sent_before_) calls.look_at = std::min(calls.look_at, calls.number + look_again_after);
   if (!caught_up_) calls.look_at = std::min(calls.look_at, calls.number + ask_peers_after);
-  if (recorder_waits_) calls.look_at = std::min(calls.look_at, calls.number + (past_calls_ == 0 ? ask_peers_after : 1));
+  if (recorder_waits_) calls.look_at = std::min(calls.look_at, calls.number + (past_file_calls_ == 0 && in_sight ? ask_peers_after : 1));
 }
 
-// Where the predecessors' calls are not known, all that this incarnation does may be more than they did.
+// Where the predecessors' calls are not known, nothing that this incarnation does counts before it is in sight.
 void EngineImpl::keep_out_of_sight() {
-  segment::store_release(control.header().out_of_sight_from, std::max<std::uint64_t>(past_file_calls_, 1));
+  segment::store_release(control.header().out_of_sight_from, past_file_calls_ == 0 ? nothing_in_sight : past_file_calls_);
 }
 
-// Of a call that the predecessors had begun, they may have done what comes behind it too: it is past with the next one.
-void EngineImpl::tell_recorder(bool behind) {
+// Of a call that the predecessors had begun, they may have done what comes behind it too: it is past with the next one. After the loss of a node nobody knows that call: they had
+// come to the last event, and to the last message that others have had of them, and may have done what comes behind it. True: nothing is out of sight.
+bool EngineImpl::tell_recorder() {
   using wire::ReplayEnd;
-  ReplayEnd end = ReplayEnd::last_call;
-  if (past_calls_ == 0) {
-    if (behind) return;
-    end = caught_up_ ? ReplayEnd::as_peers_know : ReplayEnd::events;
-  } else {
-    if (calls.number < past_file_calls_) return;
-    if (caught_up_ && calls.number > past_file_calls_) end = ReplayEnd::past;
+  if (past_file_calls_ == 0) {
+    if (protocol.replaying()) return true;
+    if (!is_level()) return is_known_behind() ? tell_recorder(ReplayEnd::events) : files_in_sight_;
+    return tell_recorder(ReplayEnd::as_peers_know);
   }
-  tell_recorder(end);
+  if (calls.number < past_file_calls_) return false;
+  return tell_recorder(caught_up_ && calls.number > past_file_calls_ ? ReplayEnd::past : ReplayEnd::last_call);
 }
 
-void EngineImpl::tell_recorder(wire::ReplayEnd end) {
-  const bool in_sight = recorder->caught_up(end);
-  if (end == wire::ReplayEnd::past) recorder_waits_ = false;
-  if (end == wire::ReplayEnd::events || end == wire::ReplayEnd::last_call) return;
+bool EngineImpl::tell_recorder(wire::ReplayEnd end) {
+  const bool in_sight = files_in_sight_ = recorder->caught_up(end);
+  if (end == wire::ReplayEnd::past && in_sight) recorder_waits_ = false;
+  if (end == wire::ReplayEnd::events || end == wire::ReplayEnd::last_call) return in_sight;
   if (in_sight) segment::store_release(control.header().out_of_sight_from, std::uint64_t{0});
   else keep_out_of_sight();
+  return in_sight;
 }
 
 // "name:n", as the launcher passed it from --inject kill:rank=R,point=name:n.
@@ -250,8 +251,10 @@ void EngineImpl::finalize() {
   if (!agent) return;
   if (!caught_up_ && calls.number >= past_calls_) report_caught_up();  // else the run before had joined again
   if (recorder_waits_ && caught_up_) {
-    if (past_calls_ == 0) tell_recorder(wire::ReplayEnd::as_peers_know);
-    tell_recorder(wire::ReplayEnd::past);
+    // What comes behind this call, its predecessors may have done: the recorder settles it when the process ends.
+    const bool is_last = past_file_calls_ > 0 && calls.number == past_file_calls_;
+    tell_recorder(is_last ? wire::ReplayEnd::last_call : past_file_calls_ == 0 ? wire::ReplayEnd::as_peers_know : wire::ReplayEnd::past);
+    recorder_waits_ = false;
   }
   finalizing_ = true;
   if (optimist_) write_all();

@@ -11,7 +11,9 @@ namespace hf::engine {
 // After anything that may have consumed the last determinant.
 void EngineImpl::after_call() {
   if (!job.logging || !protocol.replaying()) return;
-  if (protocol.poll_caught_up()) released_matches();
+  if (!protocol.poll_caught_up()) return;
+  released_matches();
+  if (recorder_waits_ && past_file_calls_ == 0) tell_recorder(wire::ReplayEnd::events);
 }
 
 // Nothing comes in meanwhile, as making room for an event would let it: what is queued is matched before.
@@ -65,6 +67,13 @@ bool EngineImpl::is_level() {
     told = true;
   }
   return told;
+}
+
+bool EngineImpl::is_known_behind() {
+  for (const auto& peer : peers) {
+    if (peer->rank != job.self && taken_before(*peer) > messages_sent(*peer)) return true;
+  }
+  return false;
 }
 
 void EngineImpl::report_caught_up() {

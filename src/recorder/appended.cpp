@@ -96,6 +96,7 @@ std::int64_t added(const Mapped& own, const Mapped& file) {
     at = static_cast<std::size_t>(static_cast<const std::byte*>(found) - file.data);
     std::size_t same = least;
     while (same < own.bytes && at + same < file.bytes && own.data[same] == file.data[at + same]) ++same;
+    while (same > 0 && at + same < file.bytes && own.data[same - 1] != std::byte{'\n'}) --same;  // else it is a part of another line
     if (same > longest) longest = same;
   }
   return static_cast<std::int64_t>(longest);
@@ -180,6 +181,13 @@ void append_again(Name& name, std::int64_t bytes) {
 
 void note_added(const Name& name) {
   if (Appended* one = find(&name)) one->known = size_of(name.out_of_sight);
+}
+
+bool is_anything_appended() {
+  for (const Appended& one : all) {
+    if (one.fd != 0 && !one.is_gone) return true;
+  }
+  return false;
 }
 
 void begin_last_call_appended() {

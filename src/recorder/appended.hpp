@@ -11,6 +11,7 @@ namespace hf::recorder {
 bool append_out_of_sight(const char* path, Name& name, std::int64_t bytes);
 void append_again(Name& name, std::int64_t bytes);  // the run before has opened it once more, and it was so long
 void note_added(const Name& name);                  // the run before has closed it: what is out of sight, it has added
+bool is_anything_appended();
 void begin_last_call_appended();                    // the same of all
 void leave_appended(Name& name);         // something else is out of sight of the name now; what the program has open is settled as ever
 void forget_appended(const Name& name);  // the file has been removed, or the name is another one's

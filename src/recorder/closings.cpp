@@ -134,6 +134,7 @@ void forget(FILE* stream) {
 }
 
 void note_seen_by_child() {
+  if (Name* name = name_of(any_process)) note_seen(*name);
   for (const Watched& one : watched) {
     const bool written = __atomic_load_n(&one.stream, __ATOMIC_RELAXED) && (one.step == FileStep::closed || one.step == FileStep::closed_new);
     if (Name* name = written ? name_of(one.name) : nullptr) note_seen(*name);

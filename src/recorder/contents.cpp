@@ -11,6 +11,7 @@ namespace hf::recorder {
 namespace {
 
 constexpr std::int64_t block_bytes = 8 << 10, blocks = 32;
+constexpr std::int64_t whole_bytes_max = 1 << 20;  // larger files are looked at in so many places
 
 std::uint64_t add(std::uint64_t sum, std::uint64_t word) {
   sum = (sum ^ word * 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu;
@@ -35,9 +36,13 @@ std::uint64_t add_block(std::uint64_t sum, int fd, std::int64_t at) {
 // The first and the last block are among them.
 std::uint64_t sum_of(int fd, std::int64_t size) {
   const std::int64_t last = size > block_bytes ? size - block_bytes : 0;
-  const std::int64_t step = size <= block_bytes * blocks ? block_bytes : last / (blocks - 1);
   std::uint64_t sum = static_cast<std::uint64_t>(size);
-  for (std::int64_t i = 0; i < blocks && i * step < size; ++i) sum = add_block(sum, fd, i == blocks - 1 ? last : i * step);
+  if (size <= whole_bytes_max) {
+    for (std::int64_t at = 0; at < size; at += block_bytes) sum = add_block(sum, fd, at);
+    return sum;
+  }
+  const std::int64_t step = last / (blocks - 1);
+  for (std::int64_t i = 0; i < blocks; ++i) sum = add_block(sum, fd, i == blocks - 1 ? last : i * step);
   return sum;
 }
 

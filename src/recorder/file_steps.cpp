@@ -37,7 +37,11 @@ bool is_in_sight(const char* path, const FileState& before) {
 void update(const char* path, Way way, Name& name, const FileState& before) {
   FileState opened;
   // The run before had not got so far that it could change it: it is opened as it is.
-  if (!process.recording.replay_file(FileStep::updated, name.hash, name.count(FileStep::updated), opened)) return;
+  if (!process.recording.replay_file(FileStep::updated, name.hash, name.count(FileStep::updated), opened)) {
+    settle(name);
+    if (name.instead == Instead::updated) drop_out_of_sight(name);
+    return;
+  }
   const Update found = update_again(path, name, before, opened);
   if (found == Update::out_of_sight) return;
   if (name.instead == Instead::updated) drop_out_of_sight(name);
@@ -178,15 +182,20 @@ bool is_there(const char* path) {
   return system_status(AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-// By its name, or by that of a directory which it is in: this incarnation has made it, or the run before has removed or renamed it, or it may have been done otherwise.
+// By its name, or by that of a directory which it is in: this incarnation has made it, or the run before has renamed it, or it may have been done otherwise.
 static bool may_have_moved(const char* path) {
   const Name* name = name_of(hash_of(path));
   if (!name || name->made_here) return true;
   FileState state;
-  for (const FileStep step : {FileStep::in_sight, FileStep::seen, FileStep::removed, FileStep::directory_removed}) {
+  for (const FileStep step : {FileStep::in_sight, FileStep::seen, FileStep::directory_removed}) {
     if (process.recording.replay_file(step, name->hash, 0, state)) return true;
   }
-  return false;
+  return is_left_to_processes(*name);
+}
+
+bool is_left_to_processes(const Name& name) {
+  FileState state;
+  return process.recording.replay_file(FileStep::removed, name.hash, 0, state) && process.recording.replay_file(FileStep::seen, any_process, 0, state);
 }
 
 bool others_have_removed(const char* path) {

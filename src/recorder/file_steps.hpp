@@ -17,8 +17,9 @@ namespace hf::recorder {
 // These are called aside: what is to be known about a file differs in a replay, and leaves nothing on the program's stack.
 bool is_ordinary(const char* path);  // not files whose contents are the system's
 bool is_there(const char* path);
-// The run before has made it, nothing of this rank's has removed or renamed it, and it is gone from its directory.
+// The run before has made it, nothing of this rank's has renamed it, and it is gone from its directory.
 bool others_have_removed(const char* path);
+bool is_left_to_processes(const Name& name);  // this rank has removed it, and has started processes, which may have read it before
 bool comes_again(const Name& name, FileStep step);  // the run before has done it once more with the file
 bool is_made_here(const char* path);  // Name::made_here
 // It is none of an earlier job, run or rank that anybody would miss: made by this incarnation, though perhaps in another thread or by another name; since it began, which

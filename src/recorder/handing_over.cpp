@@ -75,7 +75,8 @@ bool each_mapping(int out_of_sight, Each each) {
 }
 
 bool map_instead(const Mapping& mapping, const char* path) {
-  const int fd = open_by_system(path, (mapping.protection & PROT_WRITE) != 0 ? O_RDWR : O_RDONLY);
+  int fd = open_by_system(path, O_RDWR);  // it may be made one to write to later
+  if (fd < 0 && (mapping.protection & PROT_WRITE) == 0) fd = open_by_system(path, O_RDONLY);
   if (fd < 0) return false;
   const long at = ::syscall(SYS_mmap, mapping.begin, mapping.end - mapping.begin, mapping.protection, MAP_SHARED | MAP_FIXED, fd, mapping.offset);
   close_by_system(fd);

@@ -56,6 +56,8 @@ inline bool is_name(const char* path) {
   return path != nullptr;
 }
 
+inline constexpr std::uint64_t any_process = 2;  // instead of a name's hash: this rank has started a process
+
 // Below /proc, /sys and /dev: what is there is the system's.
 bool is_of_system(const char* path);
 

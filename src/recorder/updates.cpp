@@ -176,6 +176,7 @@ void settle(Updated& one, bool fills) {
   if (!is_used && one.base == 0 && one.opened == 0) return drop(one);
   const int file = move_apart(open_by_system(one.path, O_RDWR));
   const bool still = file >= 0 && identity_of(file, "", AT_EMPTY_PATH) == one.identity;
+  if (file < 0 && errno == ENOENT) return drop(one);  // another rank has removed it: what the program has open has no name, as it had not then
   if (!still && is_used) refuse(one.path);
   if (still && one.opened != 0 && !has_written_the_same(one, file)) refuse(one.path);
   if (still && (!write_rest(one, file, fills && is_used) || !hand_over(one.fd, one.path))) refuse(one.path);
@@ -218,9 +219,21 @@ Updated* begin_update(const char* path, Name& name, std::int64_t identity) {
   one->name = &name;
   one->identity = identity;
   one->is_gone = identity_at(path) != identity || system_status(AT_FDCWD, path, &one->in_sight, 0) != 0;
-  if (!one->is_gone) ::syscall(SYS_fchmod, one->fd, one->in_sight.st_mode & 07777);
+  if (!one->is_gone) ::syscall(SYS_fchmod, one->fd, (one->in_sight.st_mode & 07777) | S_IRUSR | S_IWUSR);
   name.instead = Instead::updated;
   return one;
+}
+
+// Copies of much are made now and then only.
+bool is_time_again() {
+  constexpr std::int64_t often_bytes_max = 4 << 20;
+  constexpr unsigned seldom = 64;
+  static unsigned times;
+  std::int64_t bytes = 0;
+  for (const Updated& one : all) {
+    if (one.fd != 0 && !one.is_gone) bytes += size_of(one.fd);
+  }
+  return bytes <= often_bytes_max || ++times % seldom == 0;
 }
 
 // What it contains now, the predecessors had come to.
@@ -248,8 +261,7 @@ bool resize(Updated& one, int file, std::int64_t bytes) {
 // Another file has the name of what the run before has made: on the same host, and where that cannot have been left by an incarnation which was killed in its replay.
 bool is_replaced(const Name& name) {
   FileState state;
-  const bool moved = process.recording.replay_file(FileStep::in_sight, name.hash, 0, state) || process.recording.replay_file(FileStep::removed, name.hash, 0, state);
-  return process.recording.is_first_host() && !moved;
+  return process.recording.is_first_host() && !process.recording.replay_file(FileStep::in_sight, name.hash, 0, state) && !is_left_to_processes(name);
 }
 
 // What it contained is not known: it is taken to be what it contains now, which is checked when it is settled. Others' parts may differ, which this rank did not read then.
@@ -307,9 +319,10 @@ bool write_out_of_sight(const char* path, Name& name, std::int64_t identity) {
 
 Update update_again(const char* path, Name& name, const FileState& before, const FileState& opened) {
   const std::int64_t identity = opened.changed_ns;
-  if (name.made_here) return Update::in_sight;
+  FileState seen;
+  if (name.made_here || (before.bytes < 0 && process.recording.replay_file(FileStep::seen, name.hash, 0, seen))) return name.made_here ? Update::in_sight : Update::other;
   const bool still = identity_at(path) == identity;
-  if (before.bytes < 0 && !still && !others_have_removed(path)) return Update::other;
+  if (before.bytes < 0 && !still && !(is_there(path) ? is_replaced(name) : others_have_removed(path))) return Update::other;
   if (name.instead == Instead::updated && before.bytes >= 0) {
     const FileState own = contents_of(Where(path).path());
     if (own.bytes == before.bytes && own.changed_ns == opened.bytes) return Update::out_of_sight;
@@ -366,15 +379,22 @@ void follow_renamed_updates(const char* from, const char* to) {
   }
 }
 
-void begin_last_call() {
-  if (is_last_call) return;
+bool is_anything_updated() {
+  for (const Updated& one : all) {
+    if (one.fd != 0 && !one.is_gone) return true;
+  }
+  return false;
+}
+
+void begin_last_call(bool again) {
+  if (is_last_call && (!again || !is_time_again())) return;
   is_last_call = true;
   begin_last_call_appended();
   for (Updated& one : all) {
     if (one.fd == 0 || one.is_gone) continue;
     const bool comes = one.name && (comes_again(*one.name, FileStep::used) || comes_again(*one.name, FileStep::written));
     if (!comes && one.opened == 0 && !is_in_use(one.fd)) drop(one);
-    else make_base(one);
+    else end_beginning(one);
   }
 }
 
