@@ -11,6 +11,32 @@ namespace hf::recorder {
 inline constexpr std::size_t aside_bytes = 256 << 10;
 extern std::byte aside_stack[aside_bytes];
 
+// Between the main thread, once there are others, and one that hears of the replay's end from MPI.
+class AsideLock {
+ public:
+  void lock();
+  void unlock() { __atomic_store_n(&taken_, false, __ATOMIC_RELEASE); }
+
+ private:
+  bool taken_ = false;
+};
+extern AsideLock aside_lock;
+
+class LockedAside {
+ public:
+  explicit LockedAside(bool locks) : locks_(locks) {
+    if (locks_) aside_lock.lock();
+  }
+  ~LockedAside() {
+    if (locks_) aside_lock.unlock();
+  }
+  LockedAside(const LockedAside&) = delete;
+  LockedAside& operator=(const LockedAside&) = delete;
+
+ private:
+  bool locks_;
+};
+
 // work(), of which this function's caller sees nothing but the result, and errno where that is negative. What another thread does stays on its stack, and
 // what a signal handler does: it may have interrupted work that is done here, and have another stack.
 template <class Work>
@@ -19,6 +45,7 @@ template <class Work>
   const auto here = static_cast<std::size_t>(static_cast<const std::byte*>(__builtin_frame_address(0)) - aside_stack);
   if (!process.on_main_thread() || here < aside_bytes || inside_handler()) [[unlikely]] return work();
   const int before = errno;
+  const LockedAside locked(threads.are_several());
   if constexpr (std::is_void_v<Result>) {
     call_on_stack(aside_stack + aside_bytes, work);
     errno = before;

@@ -24,6 +24,11 @@ constexpr Process::Process() : recording({append_event, diverged}), published_re
 
 constinit Process process;
 alignas(16) std::byte aside_stack[aside_bytes];
+AsideLock aside_lock;
+
+void AsideLock::lock() {
+  while (__atomic_exchange_n(&taken_, true, __ATOMIC_ACQUIRE)) ::syscall(SYS_sched_yield);
+}
 
 namespace {
 
@@ -214,6 +219,7 @@ void Process::after_fork_in_parent() {
 }
 
 void Process::after_fork_in_child() {
+  aside_lock.unlock();
   if (!process.on_main_thread() || process.fork_ == Fork::of_no_rank) return process.stop();
   aside([] { process.become_child(); });
 }
@@ -300,6 +306,13 @@ void Process::diverged(const char* what) {
   ::_exit(1);
 }
 
+// In whatever thread MPI is called.
+static bool hear_of_end(wire::ReplayEnd end) {
+  if (process.on_main_thread()) return aside([=] { return come_as_far(end); });
+  const LockedAside locked(true);
+  return come_as_far(end);
+}
+
 }  // namespace hf::recorder
 
 extern "C" [[gnu::visibility("default")]] const hf::wire::RecorderLink holdfast_recorder = {
@@ -312,10 +325,7 @@ extern "C" [[gnu::visibility("default")]] const hf::wire::RecorderLink holdfast_
       hf::recorder::process.recording.flush_clock();
       hf::recorder::threads.flush();
     },
-    [](hf::wire::ReplayEnd end) {
-      using namespace hf::recorder;
-      return process.on_main_thread() && aside([=] { return come_as_far(end); });
-    },
+    [](hf::wire::ReplayEnd end) { return hf::recorder::hear_of_end(end); },
     [](const hf::wire::ThreadOwner* owner) { hf::recorder::threads.decide(owner); },
     [] { hf::recorder::threads.order_if_several(); },
     [] { hf::recorder::threads.end_order(); },

@@ -137,7 +137,8 @@ bool has_written_the_same(const Updated& one, int file) {
   return true;
 }
 
-// How many bytes from `at` on the file lacks: what has been written since the base was made, and if `fills`, what was before and is in none of its pages.
+// How many bytes from `at` on the file lacks: of what has been written since the base was made, and if `fills`, what was written before and is not in the file, which has `there`
+// bytes in this piece: behind them, or in a page of zeros.
 std::size_t lacking(std::size_t at, std::size_t end, std::size_t there, bool fills) {
   constexpr std::size_t page_bytes = 4096;
   std::size_t i = at;
@@ -206,6 +207,8 @@ void attach(Updated& one, Name& name) {
 Updated* begin_update(const char* path, Name& name, std::int64_t identity) {
   if (Updated* one = find(identity)) {
     attach(*one, name);
+    if (one->opened != 0) close_by_system(one->opened);
+    one->opened = 0;
     return ::syscall(SYS_ftruncate, one->fd, 0) == 0 ? one : nullptr;
   }
   Updated* one = find_free();
@@ -236,12 +239,12 @@ bool is_time_again() {
   return bytes <= often_bytes_max || ++times % seldom == 0;
 }
 
-// What it contains now, the predecessors had come to.
+// What it contains now, the predecessors had come to. False: it is in sight now.
 bool end_beginning(Updated& one) {
   if (one.base != 0) close_by_system(one.base);
   one.base = 0;
   if (is_last_call) make_base(one);
-  return true;
+  return one.fd != 0;
 }
 
 bool is_unchanged(const char* path, const FileState& before) {
@@ -320,7 +323,8 @@ bool write_out_of_sight(const char* path, Name& name, std::int64_t identity) {
 Update update_again(const char* path, Name& name, const FileState& before, const FileState& opened) {
   const std::int64_t identity = opened.changed_ns;
   FileState seen;
-  if (name.made_here || (before.bytes < 0 && process.recording.replay_file(FileStep::seen, name.hash, 0, seen))) return name.made_here ? Update::in_sight : Update::other;
+  if (name.made_here) return Update::in_sight;
+  if (before.bytes < 0 && process.recording.replay_file(FileStep::seen, name.hash, 0, seen)) return Update::other;
   const bool still = identity_at(path) == identity;
   if (before.bytes < 0 && !still && !(is_there(path) ? is_replaced(name) : others_have_removed(path))) return Update::other;
   if (name.instead == Instead::updated && before.bytes >= 0) {
@@ -331,8 +335,7 @@ Update update_again(const char* path, Name& name, const FileState& before, const
   if (before.bytes <= 0 || is_kept(contents)) {
     Updated* one = begin_update(path, name, identity);
     if (!one || (before.bytes > 0 && !write_kept(one->fd, contents))) refuse(path);
-    end_beginning(*one);
-    return Update::out_of_sight;
+    return end_beginning(*one) ? Update::out_of_sight : Update::in_sight;
   }
   if (still && is_unchanged(path, before)) return Update::in_sight;
   return still && update_copy(path, name, before, identity) ? Update::out_of_sight : Update::other;

@@ -67,6 +67,87 @@ int main(int argc, char** argv) {
 }
 '''
 
+TURNS = r'''
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char** argv) {
+  int rank, ranks, count, any = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  int held = open(argv[1], O_RDWR);
+  for (int i = 0; i < 60; ++i) {
+    if (i % ranks == rank) {
+      FILE* file = fopen(argv[1], "r+");
+      if (fscanf(file, "%d", &count) != 1) return 3;
+      rewind(file);
+      fprintf(file, "%04d", count + 1);
+      fclose(file);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    usleep(5000);
+  }
+  if (rank == 0) MPI_Send(&any, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+  if (rank == 1) MPI_Recv(&any, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank == 1) usleep(500000);
+  if (rank == 1 && pwrite(held, "last", 4, 10) != 4) return 3;
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+}
+'''
+
+ELSEWHERE = r'''
+#include <fcntl.h>
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t turned = PTHREAD_COND_INITIALIZER;
+static int turn, rank;
+static void await_turn(int own) {
+  pthread_mutex_lock(&mutex);
+  while (turn != own) pthread_cond_wait(&turned, &mutex);
+}
+static void give_turn(int to) {
+  turn = to;
+  pthread_cond_signal(&turned);
+  pthread_mutex_unlock(&mutex);
+}
+static void* call(void* name) {
+  for (int i = 0; i < 8; ++i) {
+    await_turn(1);
+    MPI_Barrier(MPI_COMM_WORLD);
+    long seen = -1;
+    int file = open(name, O_RDONLY);
+    if (rank == 1 && pread(file, &seen, sizeof seen, 0) == sizeof seen) printf("%ld\n", seen);
+    close(file);
+    MPI_Barrier(MPI_COMM_WORLD);
+    give_turn(0);
+  }
+  return NULL;
+}
+int main(int argc, char** argv) {
+  int level;
+  pthread_t caller;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  int file = rank == 0 ? open(argv[1], O_RDWR | O_CREAT, 0600) : -1;
+  pthread_create(&caller, NULL, call, argv[1]);
+  for (int i = 0; i < 8; ++i) {
+    await_turn(0);
+    long count = 0;
+    if (rank == 0 && pread(file, &count, sizeof count, 0) >= 0) ++count;
+    if (rank == 0 && pwrite(file, &count, sizeof count, 0) != sizeof count) return 3;
+    give_turn(1);
+  }
+  pthread_join(caller, NULL);
+  MPI_Finalize();
+}
+'''
+
 COUNTS = r'''
 #include <mpi.h>
 #include <stdio.h>
@@ -393,6 +474,25 @@ class Recorder(unittest.TestCase):
             options = ["--nodes", "3", "--spares", "1", "--protocol", protocol]
             self.check_parts(some(["node:1,at=60ms", "node:0,at=90ms", *(f"kill:random,rate=40/s,seed={seed},max=5" for seed in range(1, 5))], 2), options)
 
+    def test_a_file_that_ranks_write_in_turn_when_a_node_is_lost(self):
+        """Long before, in, and behind the turns, where nothing follows its last event but a writing that it had not come to."""
+        with tempfile.TemporaryDirectory() as name:
+            directory = Path(name)
+            program, file = self.build(TURNS, directory), directory / "file"
+            for protocol in some(["pessimist", "optimist"], 1):
+                for at in some([200, 300], 1) + [800]:
+                    file.write_text("0000      ")
+                    outcome = jobs.run(BUILD, 3, [program, file], options=["--nodes", "3", "--spares", "1", "--protocol", protocol], inject=[f"node:1,at={at}ms"])
+                    self.assertEqual((outcome.exit_code, file.read_text()), (0, "0060      last"), outcome.shell_line() + outcome.stderr)
+
+    def test_a_file_of_the_main_thread_where_another_one_calls_mpi(self):
+        with tempfile.TemporaryDirectory() as name:
+            directory = Path(name)
+            program = self.build(ELSEWHERE, directory)
+            for call in some(range(4, 15), 3):
+                outcome = jobs.run(BUILD, 2, [program, directory / f"count{call}"], inject=[f"kill:rank=0,call={call}"])
+                self.assertEqual((outcome.exit_code, outcome.kills, outcome.stdout.split()), (0, 1, [b"%d" % i for i in range(1, 9)]), outcome.shell_line() + outcome.stderr)
+
     def test_a_large_file_that_is_read_and_written(self):
         with tempfile.TemporaryDirectory() as name:
             directory = Path(name)
@@ -419,7 +519,7 @@ class Recorder(unittest.TestCase):
     def build(self, text, directory):
         source, program = directory / "p.c", directory / "p"
         source.write_text(text)
-        subprocess.run([BUILD / "bin/mpicc", source, "-o", program], check=True)
+        subprocess.run([BUILD / "bin/mpicc", source, "-o", program, "-lpthread"], check=True)
         return program
 
     def test_finished_files_take_no_room_twice(self):
