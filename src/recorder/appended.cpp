@@ -34,9 +34,7 @@ struct Appended {
 constexpr int appended_max = 32;
 Appended all[appended_max];
 
-constexpr std::size_t piece_bytes = 64 << 10;
 std::byte ours[piece_bytes];
-std::size_t piece_of(std::int64_t left) { return left < static_cast<std::int64_t>(piece_bytes) ? static_cast<std::size_t>(left) : piece_bytes; }
 
 Appended* find(const Name* name) {
   for (Appended& one : all) {
@@ -50,7 +48,7 @@ bool copy_head(const char* from, int to, std::int64_t bytes) {
   if (fd < 0) return false;
   std::int64_t at = 0;
   while (at < bytes) {
-    const long got = ::syscall(SYS_pread64, fd, ours, piece_of(bytes - at), at);
+    const long got = ::syscall(SYS_pread64, fd, ours, bytes_of_piece(bytes - at), at);
     if (got <= 0 || ::syscall(SYS_pwrite64, to, ours, got, at) != got) break;
     at += got;
   }
@@ -104,7 +102,7 @@ std::int64_t added(const Mapped& own, const Mapped& file) {
 
 bool add(int to, int from, std::int64_t at, std::int64_t end) {
   while (at < end) {
-    const long got = ::syscall(SYS_pread64, from, ours, piece_of(end - at), at);
+    const long got = ::syscall(SYS_pread64, from, ours, bytes_of_piece(end - at), at);
     if (got <= 0 || ::syscall(SYS_write, to, ours, got) != got) return false;
     at += got;
   }
@@ -113,10 +111,7 @@ bool add(int to, int from, std::int64_t at, std::int64_t end) {
 
 void drop(Appended& one) {
   close_by_system(one.fd);
-  if (one.name) {
-    one.name->out_of_sight = 0;
-    one.name->instead = Instead::made;
-  }
+  if (one.name) one.name->set_in_sight();
   one.fd = 0;
   one.name = nullptr;
 }
@@ -154,7 +149,7 @@ bool append_out_of_sight(const char* path, Name& name, std::int64_t bytes) {
   }
   if (!one || !put_from_root(path, one->path)) return false;
   drop_out_of_sight(name);
-  if (!make_out_of_sight(path, name, true)) return false;
+  if (!make_out_of_sight(path, name)) return false;
   struct stat status;
   if (system_status(name.out_of_sight, "", &status, AT_EMPTY_PATH) != 0) return false;
   one->device = status.st_dev;
@@ -199,8 +194,7 @@ void begin_last_call_appended() {
 void leave_appended(Name& name) {
   Appended& one = *find(&name);
   one.name = nullptr;
-  name.out_of_sight = 0;
-  name.instead = Instead::made;
+  name.set_in_sight();
   if (!is_in_use(one.fd)) drop(one);
 }
 

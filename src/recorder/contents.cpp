@@ -5,13 +5,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "recorder/kept.hpp"
 #include "recorder/looks.hpp"
 
 namespace hf::recorder {
 namespace {
 
-constexpr std::int64_t block_bytes = 8 << 10, blocks = 32;
-constexpr std::int64_t whole_bytes_max = 1 << 20;  // larger files are looked at in so many places
+constexpr std::int64_t block_bytes = 8 << 10, blocks = 32;  // of files that are larger than those that are kept
 
 std::uint64_t add(std::uint64_t sum, std::uint64_t word) {
   sum = (sum ^ word * 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu;
@@ -37,7 +37,7 @@ std::uint64_t add_block(std::uint64_t sum, int fd, std::int64_t at) {
 std::uint64_t sum_of(int fd, std::int64_t size) {
   const std::int64_t last = size > block_bytes ? size - block_bytes : 0;
   std::uint64_t sum = static_cast<std::uint64_t>(size);
-  if (size <= whole_bytes_max) {
+  if (size <= kept_file_bytes_max) {
     for (std::int64_t at = 0; at < size; at += block_bytes) sum = add_block(sum, fd, at);
     return sum;
   }
@@ -47,6 +47,12 @@ std::uint64_t sum_of(int fd, std::int64_t size) {
 }
 
 }  // namespace
+
+FileState dates_of(const char* path) {
+  struct stat status;
+  if (system_status(AT_FDCWD, path, &status, 0) != 0) return {};
+  return {status.st_size, status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
 
 FileState contents_of(const char* path) {
   struct stat status;

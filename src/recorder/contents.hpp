@@ -6,5 +6,6 @@ namespace hf::recorder {
 
 // Its size, and the sum of all of it, or of 32 places in it when it is larger than 256 KiB.
 FileState contents_of(const char* path);
+FileState dates_of(const char* path);  // its size, and when it was changed
 
 }  // namespace hf::recorder

@@ -53,7 +53,7 @@ int noted(int directory, const char* path, int result) {
 }
 
 bool was_removed_next(const Name& name) {
-  constexpr auto end = static_cast<FileStep>(static_cast<unsigned>(FileStep::directory_removed) + static_cast<unsigned>(FileStep::ended));
+  constexpr auto end = end_of(FileStep::directory_removed);
   FileState ended;
   return process.recording.replay_file(end, name.hash, name.count(FileStep::directory_removed), ended) && ended.bytes == 0;
 }

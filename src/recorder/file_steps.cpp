@@ -21,16 +21,7 @@ namespace {
 FileState state_of(const char* name, Way way) {
   const Where where(name);
   const char* path = where.path();
-  if (!way.writes) return contents_of(path);
-  struct stat status;
-  if (system_status(AT_FDCWD, path, &status, 0) != 0) return {};
-  return {status.st_size, status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec};
-}
-
-// With what others have written to it, whatever is out of sight.
-bool is_in_sight(const char* path, const FileState& before) {
-  const FileState now = contents_of(path);
-  return now.bytes == before.bytes && now.changed_ns == before.changed_ns;
+  return way.writes ? dates_of(path) : contents_of(path);
 }
 
 // It was opened to be written at places of it.
@@ -64,8 +55,7 @@ void append(const char* path, Way way, Name& name, const FileState& before) {
   if (name.instead == Instead::appended || name.made_here) return;
   if (name.instead == Instead::updated && size_of(name.out_of_sight) == bytes) return;
   drop_kept(name);
-  const FileState now = state_of(path, way);
-  if (before.bytes == now.bytes && before.changed_ns == now.changed_ns && !others_have_removed(path)) return;
+  if (state_of(path, way) == before && !others_have_removed(path)) return;
   if (!append_out_of_sight(path, name, bytes) || (way.reads && !fill_appended(name))) refuse(path);
 }
 
@@ -76,9 +66,8 @@ Found read(const char* path, Way way, Name& name, std::uint32_t occurrence, cons
   if (name.made_here || name.instead == Instead::updated) return Found::there;
 #endif
   drop_kept(name);
-  const FileState now = state_of(path, way);
-  if (before.bytes == now.bytes && before.changed_ns == now.changed_ns) return Found::there;
-  if (name.instead == Instead::updated && is_in_sight(path, before)) {
+  if (state_of(path, way) == before) return Found::there;
+  if (name.instead == Instead::updated && contents_of(path) == before) {  // with what others have written to it
     drop_out_of_sight(name);
     return Found::there;
   }

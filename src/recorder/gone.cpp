@@ -34,8 +34,8 @@ static int make_unnamed_in(const char* directory) {
   return fd < 0 && errno == EOPNOTSUPP ? make_and_unlink(directory) : static_cast<int>(fd);
 }
 
-// In the nearest directory that is there; else in memory, if `anywhere`.
-static int make_unnamed(const char* path, bool anywhere) {
+// In the nearest directory that is there; else in memory.
+static int make_unnamed(const char* path) {
   char above[4096];
   const std::size_t length = strlen(path);
   if (length >= sizeof above) return -1;
@@ -47,7 +47,7 @@ static int make_unnamed(const char* path, bool anywhere) {
     if (slash == above || errno != ENOENT) break;
   }
   const int fd = path[0] == '/' ? -1 : make_unnamed_in(".");
-  if (fd >= 0 || !anywhere) return fd;
+  if (fd >= 0) return fd;
   return static_cast<int>(::syscall(SYS_memfd_create, "holdfast", MFD_CLOEXEC));
 }
 
@@ -58,7 +58,7 @@ int move_apart(int fd) {
   return static_cast<int>(high);
 }
 
-int open_unnamed(const char* path, bool anywhere) { return move_apart(make_unnamed(path, anywhere)); }
+int open_unnamed(const char* path) { return move_apart(make_unnamed(path)); }
 
 Where::Where(const char* path) : path_(path) {
   const Name* name = name_of(hash_of(path));
@@ -69,9 +69,9 @@ Where::Where(const char* path) : path_(path) {
 
 bool is_out_of_sight(const Name& name) { return name.out_of_sight != 0 && name.instead != Instead::made; }
 
-bool make_out_of_sight(const char* path, Name& name, bool anywhere) {
+bool make_out_of_sight(const char* path, Name& name) {
   if (name.out_of_sight != 0) return true;
-  const int fd = open_unnamed(path, anywhere);
+  const int fd = open_unnamed(path);
   if (fd < 0) return false;
   name.out_of_sight = fd;
   return true;
@@ -81,18 +81,15 @@ void drop_out_of_sight(Name& name) {
   if (name.instead == Instead::updated) return leave_updated(name);
   if (name.instead == Instead::appended) return leave_appended(name);
   if (name.out_of_sight != 0) ::syscall(SYS_close, name.out_of_sight);
-  name.out_of_sight = 0;
-  name.instead = Instead::made;
+  name.set_in_sight();
 }
 
 bool move_out_of_sight(Name& name, const char* to) {
   Name* is = name_of(hash_of(to));
   if (!is || is == &name) return is != nullptr;
   drop_out_of_sight(*is);
-  is->out_of_sight = name.out_of_sight;
-  is->instead = name.instead;
-  name.out_of_sight = 0;
-  name.instead = Instead::made;
+  is->set_out_of_sight(name.out_of_sight, name.instead);
+  name.set_in_sight();
   return true;
 }
 

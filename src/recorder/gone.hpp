@@ -1,5 +1,5 @@
 // Files out of sight, for this rank alone: what the run before made in a directory that is gone now (another rank has removed it since, as one that a rank makes for the files
-// of all), what it wrote to the end, which those that live may be reading, or have changed since, and what it read and is another one now (kept.hpp). docs/recorder.md, Files.
+// of all), what it read and is another one now (kept.hpp), what it wrote (updates.hpp) and added (appended.hpp). docs/recorder.md, Files.
 #pragma once
 #include <errno.h>
 
@@ -11,8 +11,8 @@
 
 namespace hf::recorder {
 
-int open_unnamed(const char* path, bool anywhere);  // near the path, or in memory, if `anywhere`; negative: it cannot be made
-bool make_out_of_sight(const char* path, Name& name, bool anywhere);  // empty, if it is not there
+int open_unnamed(const char* path);                          // near the path, else in memory; negative: it cannot be made
+bool make_out_of_sight(const char* path, Name& name);  // empty, if it is not there
 bool is_out_of_sight(const Name& name);                               // whatever is there
 void drop_out_of_sight(Name& name);
 bool move_out_of_sight(Name& name, const char* to);  // it is out of sight of that name now. False: there are too many names
@@ -44,7 +44,7 @@ bool make_again(const char* path, Name& name, bool closed, Open open) {
     return true;
   }
 #ifndef HOLDFAST_MUTATE_DIRECTORIES_STAY
-  if (closed && errno == ENOENT && make_out_of_sight(path, name, true)) return open(Where(path).path());
+  if (closed && errno == ENOENT && make_out_of_sight(path, name)) return open(Where(path).path());
 #endif
   return false;
 }

@@ -89,18 +89,21 @@ bool is_copy(int fd, int of) {
   return fd == of || ::syscall(SYS_kcmp, self, self, KCMP_FILE, fd, of) == 0;
 }
 
+// The number stands for `file` from now on; whether programs that are executed get it stays.
+bool take_number(int file, int fd) {
+  const long kept = ::syscall(SYS_fcntl, fd, F_GETFD);
+  return ::syscall(SYS_dup3, file, fd, (kept & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0) >= 0;
+}
+
 bool open_instead(int out_of_sight, int first, const char* path) {
   const long flags = ::syscall(SYS_fcntl, first, F_GETFL), place = ::syscall(SYS_lseek, first, 0, SEEK_CUR);
   const int file = open_by_system(path, static_cast<int>(flags) & (O_ACCMODE | O_APPEND | O_NONBLOCK | O_SYNC | O_DIRECT));
   if (file < 0) return false;
   // `first` comes last: the others are compared with it.
   const bool done = ::syscall(SYS_lseek, file, place, SEEK_SET) >= 0 && each_descriptor(out_of_sight, [=](int fd) {
-    if (fd == first || fd == file || !is_copy(fd, first)) return true;
-    const long kept = ::syscall(SYS_fcntl, fd, F_GETFD);
-    return ::syscall(SYS_dup3, file, fd, (kept & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0) >= 0;
+    return fd == first || fd == file || !is_copy(fd, first) || take_number(file, fd);
   });
-  const long kept = ::syscall(SYS_fcntl, first, F_GETFD);
-  const bool replaced = done && ::syscall(SYS_dup3, file, first, (kept & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0) >= 0;
+  const bool replaced = done && take_number(file, first);
   close_by_system(file);
   return replaced;
 }

@@ -17,6 +17,8 @@ bool hand_over(int out_of_sight, const char* path);  // false: the file cannot b
 inline int open_by_system(const char* path, int flags) { return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0666)); }
 inline void close_by_system(int fd) { ::syscall(SYS_close, fd); }
 std::int64_t size_of(int fd);  // negative: it is none
+inline constexpr std::size_t piece_bytes = 64 << 10;  // read and compared at once
+inline std::size_t bytes_of_piece(std::int64_t left) { return left < static_cast<std::int64_t>(piece_bytes) ? static_cast<std::size_t>(left) : piece_bytes; }
 bool write_all(int fd, const std::byte* from, std::size_t bytes, std::int64_t at);
 
 }  // namespace hf::recorder

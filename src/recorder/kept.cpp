@@ -78,7 +78,7 @@ bool make_kept_again(const char* path, Name& name, const FileState& before) {
   const KeptPiece first{name.hash, before.bytes, before.changed_ns, 0};
   if (!is_kept(first)) return false;
   drop_out_of_sight(name);
-  if (!make_out_of_sight(path, name, true)) return false;
+  if (!make_out_of_sight(path, name)) return false;
   const bool done = write_kept(name.out_of_sight, first);
   if (done) name.instead = Instead::kept;
   else drop_out_of_sight(name);

@@ -102,7 +102,7 @@ int look(FileStep step, const char* path, std::int64_t how, FileStatus* status, 
 
 // Or it may have been, where the end is not recorded.
 bool may_have_been_removed_next(const Name& name, FileStep step) {
-  const auto end = static_cast<FileStep>(static_cast<unsigned>(step) + static_cast<unsigned>(FileStep::ended));
+  const auto end = end_of(step);
   const unsigned occurrence = name.count(step);
   FileState state;
   if (process.recording.replay_file(end, name.hash, occurrence, state)) return state.bytes == 0;
@@ -147,10 +147,7 @@ int status_of_open(int fd, struct stat* to) {
 }
 
 // What is out of sight and what is there contain the same.
-bool is_the_same(const char* path) {
-  const FileState there = contents_of(path), out_of_sight = contents_of(Where(path).path());
-  return there.bytes == out_of_sight.bytes && there.changed_ns == out_of_sight.changed_ns;
-}
+bool is_the_same(const char* path) { return contents_of(path) == contents_of(Where(path).path()); }
 
 int recorded_status(int directory, const char* path, struct stat* to, int flags) {
   FileStatus status;

@@ -36,6 +36,14 @@ struct Name {
   std::int64_t kept_sum = 0;
   ClosedFile closed;  // by this incarnation, which had made it
 
+  void set_in_sight() {
+    out_of_sight = 0;
+    instead = Instead::made;
+  }
+  void set_out_of_sight(int fd, Instead what) {
+    out_of_sight = fd;
+    instead = what;
+  }
   std::uint32_t& count(FileStep step) { return steps[static_cast<unsigned>(step)]; }
   std::uint32_t count(FileStep step) const { return steps[static_cast<unsigned>(step)]; }
 };

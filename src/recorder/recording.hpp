@@ -49,6 +49,7 @@ inline constexpr unsigned file_steps = static_cast<unsigned>(FileStep::updated) 
 struct FileState {
   std::int64_t bytes = -1;  // -1: it is not there
   std::int64_t changed_ns = 0;  // of what is used to be read only, a sum of what it contains
+  bool operator==(const FileState&) const = default;
 };
 
 // What stat says.

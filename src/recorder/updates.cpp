@@ -31,7 +31,6 @@ int updates_end;  // those behind it are free
 bool is_last_call;
 
 constexpr std::int64_t copy_bytes_max = std::int64_t{1} << 30;
-constexpr std::size_t piece_bytes = 64 << 10;
 std::byte own[piece_bytes], was[piece_bytes], theirs[piece_bytes], opened[piece_bytes];
 
 struct All {
@@ -69,8 +68,6 @@ std::int64_t identity_of(int directory, const char* path, int flags) {
   return static_cast<std::int64_t>(hash | 1);
 }
 
-std::size_t bytes_of_piece(std::int64_t left) { return left < static_cast<std::int64_t>(piece_bytes) ? static_cast<std::size_t>(left) : piece_bytes; }
-
 bool is_zero(const std::byte* at, std::size_t bytes) { return at[0] == std::byte{0} && memcmp(at, at + 1, bytes - 1) == 0; }
 
 // All of a piece, with zeros behind the end.
@@ -103,10 +100,7 @@ void drop(Updated& one) {
   for (int copy : {one.base, one.opened}) {
     if (copy != 0) close_by_system(copy);
   }
-  if (one.name) {
-    one.name->out_of_sight = 0;
-    one.name->instead = Instead::made;
-  }
+  if (one.name) one.name->set_in_sight();
   one.fd = one.base = one.opened = 0;
   one.name = nullptr;
 }
@@ -115,7 +109,7 @@ void drop(Updated& one) {
 int copy_of(const Updated& one) {
   struct stat status;
   const bool fits = system_status(one.fd, "", &status, AT_EMPTY_PATH) == 0 && status.st_blocks * 512 <= copy_bytes_max;
-  const int fd = fits ? open_unnamed(one.path, true) : -1;
+  const int fd = fits ? open_unnamed(one.path) : -1;
   if (fd < 0) return 0;
   if (copy(one.fd, fd, 0, status.st_size)) return fd;
   close_by_system(fd);
@@ -194,13 +188,9 @@ void make_base(Updated& one) {
 void attach(Updated& one, Name& name) {
   if (one.name == &name) return;
   drop_out_of_sight(name);
-  if (one.name) {
-    one.name->out_of_sight = 0;
-    one.name->instead = Instead::made;
-  }
+  if (one.name) one.name->set_in_sight();
   one.name = &name;
-  name.out_of_sight = one.fd;
-  name.instead = Instead::updated;
+  name.set_out_of_sight(one.fd, Instead::updated);
 }
 
 // Empty. What the program has open of the same file already is about it too. Null: it cannot be made.
@@ -215,7 +205,7 @@ Updated* begin_update(const char* path, Name& name, std::int64_t identity) {
   struct stat status;
   if (!one || !put_from_root(path, one->path)) return nullptr;
   drop_out_of_sight(name);
-  if (!make_out_of_sight(path, name, true) || system_status(name.out_of_sight, "", &status, AT_EMPTY_PATH) != 0) return nullptr;
+  if (!make_out_of_sight(path, name) || system_status(name.out_of_sight, "", &status, AT_EMPTY_PATH) != 0) return nullptr;
   one->device = status.st_dev;
   one->inode = status.st_ino;
   one->fd = name.out_of_sight;
@@ -245,12 +235,6 @@ bool end_beginning(Updated& one) {
   one.base = 0;
   if (is_last_call) make_base(one);
   return one.fd != 0;
-}
-
-bool is_unchanged(const char* path, const FileState& before) {
-  struct stat status;
-  return system_status(AT_FDCWD, path, &status, 0) == 0 && status.st_size == before.bytes &&
-         status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec == before.changed_ns;
 }
 
 // As many bytes as that, those that it has not got yet as in the file.
@@ -328,8 +312,8 @@ Update update_again(const char* path, Name& name, const FileState& before, const
   const bool still = identity_at(path) == identity;
   if (before.bytes < 0 && !still && !(is_there(path) ? is_replaced(name) : others_have_removed(path))) return Update::other;
   if (name.instead == Instead::updated && before.bytes >= 0) {
-    const FileState own = contents_of(Where(path).path());
-    if (own.bytes == before.bytes && own.changed_ns == opened.bytes) return Update::out_of_sight;
+    const FileState recorded{before.bytes, opened.bytes};
+    if (contents_of(Where(path).path()) == recorded) return Update::out_of_sight;
   }
   const KeptPiece contents{name.hash, before.bytes, opened.bytes, 0};
   if (before.bytes <= 0 || is_kept(contents)) {
@@ -337,7 +321,7 @@ Update update_again(const char* path, Name& name, const FileState& before, const
     if (!one || (before.bytes > 0 && !write_kept(one->fd, contents))) refuse(path);
     return end_beginning(*one) ? Update::out_of_sight : Update::in_sight;
   }
-  if (still && is_unchanged(path, before)) return Update::in_sight;
+  if (still && dates_of(path) == before) return Update::in_sight;
   return still && update_copy(path, name, before, identity) ? Update::out_of_sight : Update::other;
 }
 
@@ -359,8 +343,7 @@ bool is_gone(const Name& name) { return find(&name)->is_gone; }
 void leave_updated(Name& name) {
   Updated& one = *find(&name);
   one.name = nullptr;
-  name.out_of_sight = 0;
-  name.instead = Instead::made;
+  name.set_in_sight();
   if (one.opened == 0 && !is_in_use(one.fd)) drop(one);
 }
 

@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
     fclose(opened);
     fprintf(kept, "kept of rank %d in round %d\n", rank, i);
     fflush(kept);
-    usleep(3000);
+    usleep(3000); /* else it is over before it is killed */
     fprintf(held_back, "held back of rank %d in round %d\n", rank, i);
     MPI_Barrier(MPI_COMM_WORLD);
   }
@@ -87,11 +87,11 @@ int main(int argc, char** argv) {
       fclose(file);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    usleep(5000);
+    usleep(5000); /* the node is lost among the turns */
   }
   if (rank == 0) MPI_Send(&any, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
   if (rank == 1) MPI_Recv(&any, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  if (rank == 1) usleep(500000);
+  if (rank == 1) usleep(500000); /* the node is lost between the receiving and the writing */
   if (rank == 1 && pwrite(held, "last", 4, 10) != 4) return 3;
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
