@@ -235,7 +235,10 @@ void forget_out_of_sight(const char* path) {
 }
 
 void mark_made(const char* path) {
-  if (Name* name = name_of(hash_of(path))) name->made_here = true;
+  Name* name = name_of(hash_of(path));
+  if (!name) return;
+  name->made_here = true;
+  if (name->instead == Instead::directory) drop_out_of_sight(*name);
 }
 
 void mark_made_of(const char* from, const char* path) {

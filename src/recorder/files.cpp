@@ -1,4 +1,5 @@
 // Opening of files (file_steps.hpp).
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 
 #include "recorder/file_steps.hpp"
 #include "recorder/gone.hpp"
+#include "recorder/handing_over.hpp"
 #include "recorder/kept.hpp"
 #include "recorder/looks.hpp"
 #include "recorder/made.hpp"
@@ -22,6 +24,8 @@ int (*next_open)(const char*, int, ...);
 int (*next_openat)(int, const char*, int, ...);
 FILE* (*next_fopen)(const char*, const char*);
 FILE* (*next_freopen)(const char*, const char*, FILE*);
+int (*next_scandir)(const char*, dirent***, int (*)(const dirent*), int (*)(const dirent**, const dirent**));
+int (*next_scandir64)(const char*, dirent64***, int (*)(const dirent64*), int (*)(const dirent64**, const dirent64**));
 
 // The file, a stream or a descriptor, was opened by the last of these steps with the name.
 template <class File>
@@ -33,24 +37,30 @@ File watch_last(File file, const char* path, FileStep step, FileStep closing) {
 // Where a file is out of sight, its path is a link.
 int without_link(const char* path, const char* where, int flags) { return where == path ? flags : flags & ~O_NOFOLLOW; }
 
+// What the run before has made, and is to be out of sight now: it is opened so. Not made first, in sight, where a killed replay would leave it behind.
+template <class Open>
+bool open_made_out_of_sight(const char* path, Name& name, Open open) {
+  std::uint32_t& occurrence = name.count(FileStep::made);
+  FileState ended;
+  if (!process.recording.replay_file(end_of(FileStep::made), name.hash, occurrence, ended) || ended.bytes != 0) return false;
+  if (!write_out_of_sight(path, name, ended.changed_ns)) return false;
+  ++occurrence;
+  open(Where(path).path());
+  return true;
+}
+
 // It is made, by make(); in a replay, what the run before made is opened by open(where). Both are true when that is done.
 template <class Make, class Open>
 void make_new(const char* path, Make make, Open open) {
+  Name* name = name_of(hash_of(path));
+  if (name && open_made_out_of_sight(path, *name, open)) return;
   bool made = false;
   if (make_once(FileStep::made, path, [&] { return (made = make()) ? 0 : -1; }) != 0 || made) return;
-  Name* name = name_of(hash_of(path));
   if (!name) {
     open(path);
     return;
   }
-  const unsigned occurrence = name->count(FileStep::made) - 1;
-  FileState ended;
-  const bool known = process.recording.replay_file(end_of(FileStep::made), name->hash, occurrence, ended);
-  if (known && write_out_of_sight(path, *name, ended.changed_ns)) {
-    open(Where(path).path());
-    return;
-  }
-  const bool closed = process.recording.was_closed(FileStep::closed_new, name->hash, occurrence);
+  const bool closed = process.recording.was_closed(FileStep::closed_new, name->hash, name->count(FileStep::made) - 1);
   if (make_again(path, *name, closed, open)) name->made_here = true;
 }
 
@@ -83,7 +93,7 @@ Used open_known(const char* path, Way way, Open open) {
 // `open` is given the path and the flags to open with.
 template <class Open>
 int open_aside(const char* path, int flags, Open open) {
-  if (opens_directory(path, flags)) return open_directory(path, flags, open);
+  if (opens_directory(path, flags)) return open_directory(path, flags, [&](const char* where, int with) { return open(where, without_link(path, where, with)); });
   if ((flags & (O_DIRECTORY | O_PATH)) != 0 || !is_ordinary(path)) return open(path, flags);  // O_TMPFILE has O_DIRECTORY in it
   const Way way = way_of(flags);
   if (way.creates && way.exclusive) return open_new(path, flags, open);
@@ -201,6 +211,23 @@ FILE* open_again(const void* caller, const char* path, const char* mode, FILE* s
   return shows ? open(path, mode) : open_stream(caller, path, mode, open);
 }
 
+int open_to_list(const void* caller, const char* path) {
+  return open_file(caller, path, O_RDONLY | O_NONBLOCK | O_DIRECTORY | O_CLOEXEC | O_LARGEFILE, 0);
+}
+
+// `scan_at` is given the directory that was opened, by another name.
+template <class ScanAt>
+int scan(const void* caller, const char* path, ScanAt scan_at) {
+  const int fd = open_to_list(caller, path);
+  if (fd < 0) return -1;
+  char link[32];
+  ::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const int found = scan_at(link), error = errno;
+  close_by_system(fd);
+  errno = error;
+  return found;
+}
+
 }  // namespace
 
 int open_as_program(const char* path, int flags, mode_t mode) {
@@ -267,3 +294,18 @@ HOLDFAST_REPLACES FILE* fopen64(const char* path, const char* mode) { return ope
 
 HOLDFAST_REPLACES FILE* freopen(const char* path, const char* mode, FILE* stream) { return open_again(CALLER, path, mode, stream); }
 HOLDFAST_REPLACES FILE* freopen64(const char* path, const char* mode, FILE* stream) { return open_again(CALLER, path, mode, stream); }
+
+HOLDFAST_REPLACES DIR* opendir(const char* path) {
+  const int fd = open_to_list(CALLER, path);
+  DIR* directory = fd < 0 ? nullptr : fdopendir(fd);
+  if (fd >= 0 && !directory) close_by_system(fd);
+  return directory;
+}
+
+HOLDFAST_REPLACES int scandir(const char* path, dirent*** to, int (*select)(const dirent*), int (*compare)(const dirent**, const dirent**)) {
+  return scan(CALLER, path, [=](const char* where) { return next(next_scandir, "scandir")(where, to, select, compare); });
+}
+
+HOLDFAST_REPLACES int scandir64(const char* path, dirent64*** to, int (*select)(const dirent64*), int (*compare)(const dirent64**, const dirent64**)) {
+  return scan(CALLER, path, [=](const char* where) { return next(next_scandir64, "scandir64")(where, to, select, compare); });
+}

@@ -10,6 +10,7 @@
 #include "recorder/file_steps.hpp"
 #include "recorder/gone.hpp"
 #include "recorder/contents.hpp"
+#include "recorder/opened.hpp"
 #include "recorder/updates.hpp"
 
 namespace hf::recorder {
@@ -109,13 +110,12 @@ bool may_have_been_removed_next(const Name& name, FileStep step) {
   return process.recording.replay_file(step, name.hash, occurrence, state);
 }
 
-// The run before removed a directory that it had looked at, and may have opened it between: it is to be there, empty, until it is removed again.
-bool make_directory_again(const char* path, mode_t mode) {
-  Name* name = name_of(hash_of(path));
-  if (!name || !(may_have_been_removed_next(*name, FileStep::directory_removed) || may_have_been_removed_next(*name, FileStep::removed))) return false;
-  if (make_directory(path, mode & 07777) != 0) return false;
-  name->made_here = true;
-  return true;
+// The run before removed a directory that it had looked at, and may have opened it between: it is to be found, empty, until it is removed again. Not by others, one of
+// which may make one of that name at any time.
+bool find_directory_again(Name* name, mode_t mode) {
+  if (!name || name->out_of_sight != 0) return false;
+  if (!may_have_been_removed_next(*name, FileStep::directory_removed) && !may_have_been_removed_next(*name, FileStep::removed)) return false;
+  return stand_in_for_directory(*name, mode & 07777);
 }
 
 // The program may compare which file it has open with which one a name leads to.
@@ -165,15 +165,13 @@ int recorded_status(int directory, const char* path, struct stat* to, int flags)
   // It may go on to looks, and openings, that the run before has not made, and compare which file they show.
   Name* name = name_of(hash_of(path));
   if (name && (name->instead == Instead::kept || (name->instead == Instead::updated && is_gone(*name))) && is_the_same(path)) drop_out_of_sight(*name);
-  const Where where(path);
   auto is_there_now = [&] {
-    if (where.is_out_of_sight()) {
-      const bool there = system_status(AT_FDCWD, where.path(), &now, 0) == 0;
-      show_in_sight(now);
-      return there;
-    }
-    return system_status(directory, path, &now, flags) == 0 ||
-           (S_ISDIR(status.mode) && make_directory_again(path, status.mode) && system_status(directory, path, &now, flags) == 0);
+    const bool in_sight = !Where(path).is_out_of_sight();
+    if (in_sight && system_status(directory, path, &now, flags) == 0) return true;
+    if (in_sight && !(S_ISDIR(status.mode) && find_directory_again(name, status.mode))) return false;
+    const bool there = system_status(AT_FDCWD, Where(path).path(), &now, 0) == 0;
+    show_in_sight(now);
+    return there;
   };
   // Which file it is, the program may compare with what it has opened, of this run.
   if (!asked && is_there_now()) {

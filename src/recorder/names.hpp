@@ -22,6 +22,7 @@ ClosedFile closed_file_of(const struct stat& status);
 enum class Instead : std::uint8_t {
   made,          // what the run before made in a directory that is gone
   kept,          // what was read in the run before (kept.hpp)
+  directory,     // an empty one (opened.hpp)
   appended,      // what this rank adds to the file (appended.hpp)
   updated        // what this rank writes at places of it (updates.hpp)
 };

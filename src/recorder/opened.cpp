@@ -23,13 +23,21 @@ bool opens_directory(const char* path, int flags) {
   return did || (flags & O_DIRECTORY) != 0 || leads_to_directory(path);
 }
 
+bool stand_in_for_directory(Name& name, mode_t mode) {
+  const EmptyDirectory directory(mode);
+  const int fd = move_apart(static_cast<int>(::syscall(SYS_openat, AT_FDCWD, directory.path(), O_PATH | O_DIRECTORY | O_CLOEXEC, 0)));
+  if (fd < 0) return false;
+  name.set_out_of_sight(fd, Instead::directory);
+  return true;
+}
+
 // In memory, if it can be.
-EmptyDirectory::EmptyDirectory() {
+EmptyDirectory::EmptyDirectory(mode_t mode) {
   constexpr int attempts_max = 100;
   const long process_id = ::syscall(SYS_getpid);
   for (int i = 0; i < attempts_max; ++i) {
     ::snprintf(path_, sizeof path_, "%s/holdfast.%ld.%d", i % 2 == 0 ? "/dev/shm" : "/tmp", process_id, i);
-    if (::syscall(SYS_mkdirat, AT_FDCWD, path_, 0700) == 0) return;
+    if (::syscall(SYS_mkdirat, AT_FDCWD, path_, mode) == 0) return;
   }
   path_[0] = 0;
 }

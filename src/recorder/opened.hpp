@@ -1,8 +1,9 @@
-// Directories that are opened to be read, as by a program that syncs them. One that the run before had opened, and that is gone now, is opened as an empty one without a name.
-// docs/recorder.md, Files.
+// Directories that are opened to be read, as by a program that syncs them, lists them or removes what is in them. One that the run before had opened, or looked at and
+// removed then, and that is gone now, is an empty one without a name. docs/recorder.md, Files.
 #pragma once
 #include <fcntl.h>
 
+#include "recorder/gone.hpp"
 #include "recorder/names.hpp"
 #include "recorder/process.hpp"
 
@@ -11,10 +12,12 @@ namespace hf::recorder {
 // In the run before, if it has come to this, or now.
 bool opens_directory(const char* path, int flags);
 
+bool stand_in_for_directory(Name& name, mode_t mode);  // out of sight, until it is removed
+
 // mkdir, and its removal, of a name that nobody else has.
 class EmptyDirectory {
  public:
-  EmptyDirectory();
+  explicit EmptyDirectory(mode_t mode = 0700);
   ~EmptyDirectory();
   EmptyDirectory(const EmptyDirectory&) = delete;
   const char* path() const { return path_; }
@@ -44,7 +47,7 @@ int open_directory(const char* path, int flags, Open open) {
     errno = static_cast<int>(-before.bytes);
     return -1;
   }
-  const int fd = open(path, flags);
+  const int fd = open(Where(path).path(), flags);
   return fd >= 0 || (errno != ENOENT && errno != ENOTDIR) ? fd : open(EmptyDirectory().path(), flags);
 }
 

@@ -148,6 +148,60 @@ int main(int argc, char** argv) {
 }
 '''
 
+LISTS = r'''
+#include <dirent.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static int is_file(const struct dirent* entry) { return strcmp(entry->d_name, "file") == 0; }
+static int list_and_remove(const char* path, int by_scandir) {
+  if (by_scandir) {
+    struct dirent** found;
+    int count = scandir(path, &found, is_file, alphasort);
+    if (count < 0) return 1;
+    char file[4200];
+    snprintf(file, sizeof file, "%s/file", path);
+    unlink(file);
+    for (int i = 0; i < count; ++i) free(found[i]);
+    free(found);
+    return 0;
+  }
+  DIR* directory = opendir(path);
+  if (!directory) return 1;
+  for (struct dirent* entry; (entry = readdir(directory));) {
+    if (is_file(entry) && unlinkat(dirfd(directory), "file", 0) != 0) return 1;
+  }
+  closedir(directory);
+  return 0;
+}
+int main(int argc, char** argv) {
+  int rank;
+  char path[4096], file[4200];
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i < 30; ++i) {
+    snprintf(path, sizeof path, "%s/made_%d", argv[1], i % 3);
+    snprintf(file, sizeof file, "%s/file", path);
+    if (rank == 1 && (mkdir(path, 0755) != 0 || close(creat(file, 0644)) != 0)) perror(path), MPI_Abort(MPI_COMM_WORLD, 3);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+      struct stat status;
+      if (i % 2 == 0 && (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))) MPI_Abort(MPI_COMM_WORLD, 4);
+      for (volatile int k = 0; k < 5000000; ++k); /* a replay is mostly here */
+      if (list_and_remove(path, i % 4 < 2) != 0) perror(path), MPI_Abort(MPI_COMM_WORLD, 5);
+      if (rmdir(path) != 0) perror(path), MPI_Abort(MPI_COMM_WORLD, 6);
+      printf("%d\n", i);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+}
+'''
+
 COUNTS = r'''
 #include <mpi.h>
 #include <stdio.h>
@@ -275,6 +329,16 @@ class Recorder(unittest.TestCase):
                 self.assertGreater(outcome.kills, 0, outcome.shell_line())
                 self.assertEqual(outcome.stdout.decode().splitlines(), [f"{i} True False" for i in range(60)])
                 self.assertEqual(os.listdir(directory), [])
+
+    def test_directories_that_are_listed_and_removed(self):
+        with tempfile.TemporaryDirectory() as name:
+            directory, made = Path(name), Path(name) / "made"
+            program = self.build(LISTS, directory)
+            made.mkdir()
+            for first in some(range(60, 300, 20), 3):
+                outcome = jobs.run(BUILD, 2, [program, made], inject=[f"kill:rank=0,at={first + after}ms" for after in (0, 30, 60, 100, 200)])
+                self.assertEqual((outcome.exit_code, outcome.stdout.split()), (0, [b"%d" % i for i in range(30)]), outcome.shell_line() + outcome.stderr)
+                self.assertEqual(os.listdir(made), [], outcome.shell_line())
 
     def test_python_leaves_trees_of_others(self):
         program = ["/usr/bin/python3", HERE / "programs/python_tree.py", LIBRARY]
