@@ -498,12 +498,19 @@ class EngineImpl {
   // replay.cpp
   void released_matches();
   void report_caught_up();
-  bool tell_recorder();
+  void tell_recorder();
   bool tell_recorder(wire::ReplayEnd end);
+  void tell_recorder_as_peers_know();
   void keep_out_of_sight();
   bool is_behind() const;
   bool is_level();
-  bool is_known_behind();  // others have had more messages of the predecessors than this rank has sent
+  struct Behind {
+    std::uint64_t messages = 0;  // that others have had of the predecessors, and this rank has not sent yet, as far as they have told
+    bool all_told = true;
+  };
+  Behind behind_peers();
+  bool has_told(const Peer& peer) const;
+  void hear_how_far();
   std::uint64_t taken_before(const Peer& peer) const;
   std::uint64_t messages_taken(const Peer& from);
   std::uint64_t messages_sent(const Peer& to);
@@ -630,7 +637,6 @@ class EngineImpl {
   Crowd crowd_;
   unsigned long_waits_ = 0;  // that did not end while spinning
   bool caught_up_ = true;
-  bool files_in_sight_ = false;  // as the recorder said last
   bool recorder_waits_ = false;  // to hear that this rank has caught up
   std::uint64_t direct_from_ = 0;  // from this size on large payloads inside the node are read out of the sender's buffer
   bool in_frame_ = false;  // a frame of a ring is being handled

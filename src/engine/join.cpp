@@ -197,14 +197,14 @@ void EngineImpl::look_at_call() {
   if (!caught_up_ && !behind && (past_calls_ > 0 || is_level())) report_caught_up();
   if (drops_every_ > 0 && calls.number % drops_every_ == 0) pretend_checkpoints();
   if (std::exchange(hears_rails_, false)) progress();
-  const bool in_sight = !recorder_waits_ || tell_recorder();
+  if (recorder_waits_) tell_recorder();
   if (behind) return;
   // With nothing of the predecessors' left to find, messages go the short way again.
   if (sent_before_ && sent_before_->exhausted()) sent_before_.reset();
   calls.look_at = next_look(calls.number);
   if (sent_before_) calls.look_at = std::min(calls.look_at, calls.number + look_again_after);
   if (!caught_up_) calls.look_at = std::min(calls.look_at, calls.number + ask_peers_after);
-  if (recorder_waits_) calls.look_at = std::min(calls.look_at, calls.number + (past_file_calls_ == 0 && in_sight ? ask_peers_after : 1));
+  if (recorder_waits_) calls.look_at = std::min(calls.look_at, calls.number + 1);
 }
 
 // Where the predecessors' calls are not known, nothing that this incarnation does counts before it is in sight.
@@ -213,22 +213,35 @@ void EngineImpl::keep_out_of_sight() {
 }
 
 // Of a call that the predecessors had begun, they may have done what comes behind it too: it is past with the next one. After the loss of a node nobody knows that call: they had
-// come to the last event, and to the last message that others have had of them, and may have done what comes behind it. True: nothing is out of sight.
-bool EngineImpl::tell_recorder() {
+// come to the last event, and to the last message that others have had of them, and may have done what comes behind it.
+void EngineImpl::tell_recorder() {
   using wire::ReplayEnd;
-  if (past_file_calls_ == 0) {
-    if (protocol.replaying()) return true;
-    if (!is_level()) return is_known_behind() ? tell_recorder(ReplayEnd::events) : files_in_sight_;
-    return tell_recorder(ReplayEnd::as_peers_know);
-  }
-  if (calls.number < past_file_calls_) return false;
-  return tell_recorder(caught_up_ && calls.number > past_file_calls_ ? ReplayEnd::past : ReplayEnd::last_call);
+  if (past_file_calls_ == 0) return tell_recorder_as_peers_know();
+  if (calls.number < past_file_calls_) return;
+  tell_recorder(caught_up_ && calls.number > past_file_calls_ ? ReplayEnd::past : ReplayEnd::last_call);
 }
 
+// The recorder is to know of each call whether it was the last that others know of: what comes behind it is compared with what was there then. So nothing is done behind a call of
+// which that is not known yet, if any of it is out of sight.
+void EngineImpl::tell_recorder_as_peers_know() {
+  using wire::ReplayEnd;
+  if (protocol.replaying()) return;
+  Behind behind = behind_peers();
+  if (behind.messages == 0 && !behind.all_told) {
+    if (tell_recorder(ReplayEnd::unknown)) return void(tell_recorder(ReplayEnd::events));
+    hear_how_far();
+    behind = behind_peers();
+  }
+  const std::uint64_t in_a_call = 256 + 4 * static_cast<std::uint64_t>(job.rank_count);  // more than that are sent in none
+  if (behind.messages == 0) tell_recorder(ReplayEnd::as_peers_know);
+  else if (behind.messages <= in_a_call) tell_recorder(ReplayEnd::events);
+}
+
+// True: nothing is out of sight.
 bool EngineImpl::tell_recorder(wire::ReplayEnd end) {
-  const bool in_sight = files_in_sight_ = recorder->caught_up(end);
-  if (end == wire::ReplayEnd::past && in_sight) recorder_waits_ = false;
-  if (end == wire::ReplayEnd::events || end == wire::ReplayEnd::last_call) return in_sight;
+  const bool in_sight = recorder->caught_up(end);
+  if ((end == wire::ReplayEnd::past || end == wire::ReplayEnd::as_peers_know) && in_sight) recorder_waits_ = false;
+  if (end <= wire::ReplayEnd::last_call) return in_sight;
   if (in_sight) segment::store_release(control.header().out_of_sight_from, std::uint64_t{0});
   else keep_out_of_sight();
   return in_sight;

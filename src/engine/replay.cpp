@@ -69,11 +69,35 @@ bool EngineImpl::is_level() {
   return told;
 }
 
-bool EngineImpl::is_known_behind() {
+// A peer tells when its channel opens.
+bool EngineImpl::has_told(const Peer& peer) const {
+  if (!peer.local) return peer.out.open && peer.out.credit_known;
+  return peer.newest_log && segment::inbound_is_of(segment::load_acquire(peer.newest_log->control().inbound(job.self).released), incarnation);
+}
+
+EngineImpl::Behind EngineImpl::behind_peers() {
+  Behind behind;
   for (const auto& peer : peers) {
-    if (peer->rank != job.self && taken_before(*peer) > messages_sent(*peer)) return true;
+    if (peer->rank == job.self) continue;
+    const std::uint64_t taken = taken_before(*peer), sent = messages_sent(*peer);
+    if (taken > sent) behind.messages += taken - sent;
+    const bool may_tell = peer->running() || (!peer->local && peer->state == wire::RankState::absent);
+    if (may_tell && !has_told(*peer)) behind.all_told = false;
   }
-  return false;
+  return behind;
+}
+
+// Those that had messages of the predecessors open their channels by themselves; of others that is not known before they are asked.
+void EngineImpl::hear_how_far() {
+  for (Peer* p : remote_peers_) look_up(*p);
+  auto heard = [this] {
+    for (auto& p : peers) {
+      if (p->running() && p->rank != job.self && !p->out.open) ensure_open(*p);
+    }
+    const Behind behind = behind_peers();
+    return behind.all_told || behind.messages > 0;
+  };
+  wait_on(segment::several_ranks, heard);
 }
 
 void EngineImpl::report_caught_up() {

@@ -11,14 +11,19 @@ namespace hf::recorder {
 inline constexpr std::size_t aside_bytes = 256 << 10;
 extern std::byte aside_stack[aside_bytes];
 
-// Between the main thread, once there are others, and one that hears of the replay's end from MPI.
+// Between the main thread, once there are others, and one that hears of the replay's end from MPI, which has the lock of the rank then.
 class AsideLock {
  public:
   void lock();
-  void unlock() { __atomic_store_n(&taken_, false, __ATOMIC_RELEASE); }
+  void unlock() {
+    is_main_threads_ = false;
+    __atomic_store_n(&taken_, false, __ATOMIC_RELEASE);
+  }
+  // Before the lock of the rank is waited for. True: this thread had it, and is to lock it again then.
+  bool lay_down();
 
  private:
-  bool taken_ = false;
+  bool taken_ = false, is_main_threads_ = false;
 };
 extern AsideLock aside_lock;
 

@@ -28,6 +28,13 @@ AsideLock aside_lock;
 
 void AsideLock::lock() {
   while (__atomic_exchange_n(&taken_, true, __ATOMIC_ACQUIRE)) ::syscall(SYS_sched_yield);
+  is_main_threads_ = process.on_main_thread();
+}
+
+bool AsideLock::lay_down() {
+  if (!process.on_main_thread() || !is_main_threads_) return false;
+  unlock();
+  return true;
 }
 
 namespace {

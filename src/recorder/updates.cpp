@@ -217,18 +217,6 @@ Updated* begin_update(const char* path, Name& name, std::int64_t identity) {
   return one;
 }
 
-// Copies of much are made now and then only.
-bool is_time_again() {
-  constexpr std::int64_t often_bytes_max = 4 << 20;
-  constexpr unsigned seldom = 64;
-  static unsigned times;
-  std::int64_t bytes = 0;
-  for (const Updated& one : all) {
-    if (one.fd != 0 && !one.is_gone) bytes += size_of(one.fd);
-  }
-  return bytes <= often_bytes_max || ++times % seldom == 0;
-}
-
 // What it contains now, the predecessors had come to. False: it is in sight now.
 bool end_beginning(Updated& one) {
   if (one.base != 0) close_by_system(one.base);
@@ -373,7 +361,7 @@ bool is_anything_updated() {
 }
 
 void begin_last_call(bool again) {
-  if (is_last_call && (!again || !is_time_again())) return;
+  if (is_last_call && !again) return;
   is_last_call = true;
   begin_last_call_appended();
   for (Updated& one : all) {

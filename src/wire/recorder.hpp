@@ -6,7 +6,7 @@
 
 namespace hf::wire {
 
-inline constexpr std::uint32_t recorder_version = 5;
+inline constexpr std::uint32_t recorder_version = 6;
 inline constexpr const char* recorder_symbol = "holdfast_recorder";
 inline constexpr const char* recorder_file = "libholdfast_recorder.so";
 
@@ -22,6 +22,7 @@ struct ThreadOwner {
 
 // How far this rank has come in its replay.
 enum class ReplayEnd {
+  unknown,        // only whether anything is out of sight is asked
   events,         // no event of MPI is left; which calls its predecessors had begun behind that is not known. Told again with each call
   last_call,      // the last one that they are known to have begun: what comes behind it they may have done or not
   as_peers_know,  // as far as they had come when their node was lost, as other ranks know

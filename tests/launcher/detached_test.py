@@ -344,7 +344,8 @@ class Names(Detached):
     def test_kill(self):
         script = "trap '' TERM; echo on; while :; do sleep 0.1; done"
         for words, at_least, at_most in (((), 1.9, 6), (("--now",), 0, 1.5)):
-            self.detach("-n", 2, "sh", "-c", script)
+            job = self.detach("-n", 2, "sh", "-c", script)
+            self.wait_until(lambda: self.holdfast("logs", job).count("on") == 2, "two ranks that do not end when asked to")
             began = time.monotonic()
             self.holdfast("kill", *words, code=0)
             self.assertTrue(at_least < time.monotonic() - began < at_most, time.monotonic() - began)

@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
   if (rank == 0) MPI_Send(&any, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
   if (rank == 1) MPI_Recv(&any, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (rank == 1) usleep(500000); /* the node is lost between the receiving and the writing */
-  if (rank == 1 && pwrite(held, "last", 4, 10) != 4) return 3;
+  if (rank == 1 && pwrite(held, "last", 4, 6) != 4) return 3;
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
 }
@@ -534,20 +534,21 @@ class Recorder(unittest.TestCase):
         self.check_parts([f"kill:random,rate=60/s,seed={seed},max=8" for seed in some(range(1, 13), 3)])
 
     def test_files_that_several_ranks_of_several_nodes_write(self):
-        for protocol in "pessimist", "optimist":
-            options = ["--nodes", "3", "--spares", "1", "--protocol", protocol]
-            self.check_parts(some(["node:1,at=60ms", "node:0,at=90ms", *(f"kill:random,rate=40/s,seed={seed},max=5" for seed in range(1, 5))], 2), options)
+        kills = [f"kill:random,rate=40/s,seed={seed},max=5" for seed in range(1, 5)]
+        # Under optimist, who depended on what is lost with a node has written by then: files do not wait (recorder.md, Files).
+        for protocol, lost in ("pessimist", some(["node:1,at=60ms", "node:0,at=90ms"], 1)), ("optimist", []):
+            self.check_parts(lost + some(kills, 1), ["--nodes", "3", "--spares", "1", "--protocol", protocol])
 
     def test_a_file_that_ranks_write_in_turn_when_a_node_is_lost(self):
         """Long before, in, and behind the turns, where nothing follows its last event but a writing that it had not come to."""
         with tempfile.TemporaryDirectory() as name:
             directory = Path(name)
             program, file = self.build(TURNS, directory), directory / "file"
-            for protocol in some(["pessimist", "optimist"], 1):
-                for at in some([200, 300], 1) + [800]:
-                    file.write_text("0000      ")
-                    outcome = jobs.run(BUILD, 3, [program, file], options=["--nodes", "3", "--spares", "1", "--protocol", protocol], inject=[f"node:1,at={at}ms"])
-                    self.assertEqual((outcome.exit_code, file.read_text()), (0, "0060      last"), outcome.shell_line() + outcome.stderr)
+            # Under optimist, who depended on what is lost may have written turns by then (as above): all are stable where rank 1 waits before the end.
+            for protocol, at in some([("pessimist", 200), ("pessimist", 300)], 1) + some([("pessimist", 800), ("optimist", 800)], 1):
+                file.write_text("0000      ")
+                outcome = jobs.run(BUILD, 3, [program, file], options=["--nodes", "3", "--spares", "1", "--protocol", protocol], inject=[f"node:1,at={at}ms"])
+                self.assertEqual((outcome.exit_code, file.read_text()), (0, "0060  last"), outcome.shell_line() + outcome.stderr)
 
     def test_a_file_of_the_main_thread_where_another_one_calls_mpi(self):
         with tempfile.TemporaryDirectory() as name:
