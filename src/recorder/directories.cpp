@@ -22,7 +22,7 @@ int (*next_renameat)(int, const char*, int, const char*);
 int (*next_renameat2)(int, const char*, int, const char*, unsigned);
 int (*next_symlink)(const char*, const char*);
 int (*next_symlinkat)(const char*, int, const char*);
-int (*next_chmod)(const char*, mode_t);
+int (*next_chdir)(const char*);
 int (*next_link)(const char*, const char*);
 int (*next_linkat)(int, const char*, int, const char*, int);
 int (*next_mkfifo)(const char*, mode_t);
@@ -115,12 +115,12 @@ HOLDFAST_REPLACES int remove(const char* path) noexcept {
 
 HOLDFAST_REPLACES int mkdir(const char* path, mode_t mode) noexcept {
   auto make = [=] { return make_directory(path, mode); };
-  return process.records_in_main_thread(CALLER) ? make_once(FileStep::directory_made, path, make) : make();
+  return process.records_in_main_thread(CALLER) ? make_directory_once(path, make) : make();
 }
 
 HOLDFAST_REPLACES int mkdirat(int directory, const char* path, mode_t mode) noexcept {
   auto make = [=] { return noted(directory, path, next(next_mkdirat, "mkdirat")(directory, path, mode)); };
-  return is_plain(CALLER, directory, path) ? make_once(FileStep::directory_made, path, make) : make();
+  return is_plain(CALLER, directory, path) ? make_directory_once(path, make) : make();
 }
 
 HOLDFAST_REPLACES int rmdir(const char* path) noexcept {
@@ -181,7 +181,7 @@ HOLDFAST_REPLACES int linkat(int target_directory, const char* target, int direc
   return is_plain(CALLER, directory, path) ? make_once(FileStep::linked, path, make) : make();
 }
 
-HOLDFAST_REPLACES int chmod(const char* path, mode_t mode) noexcept {
-  if (is_plain(CALLER, AT_FDCWD, path)) aside([=] { keep_in_sight(path); });
-  return next(next_chmod, "chmod")(path, mode);
+HOLDFAST_REPLACES int chdir(const char* path) noexcept {
+  if (is_plain(CALLER, AT_FDCWD, path)) aside([=] { note_entered(path); });
+  return next(next_chdir, "chdir")(path);
 }

@@ -182,23 +182,60 @@ static bool may_have_moved(const char* path) {
   return is_left_to_processes(*name);
 }
 
+bool starts_processes() {
+  FileState state;
+  return process.recording.replay_file(FileStep::seen, any_process, 0, state);
+}
+
 bool is_left_to_processes(const Name& name) {
   FileState state;
-  return process.recording.replay_file(FileStep::removed, name.hash, 0, state) && process.recording.replay_file(FileStep::seen, any_process, 0, state);
+  return process.recording.replay_file(FileStep::removed, name.hash, 0, state) && starts_processes();
+}
+
+// Its name from the root, without a / at its end.
+static bool put_plain(const char* path, char (&to)[4096]) {
+  if (!put_from_root(path, to)) return false;
+  for (std::size_t length = strlen(to); length > 1 && to[length - 1] == '/'; --length) to[length - 1] = 0;
+  return true;
+}
+
+// Or a directory that it is in. `plain` is overwritten.
+static bool may_any_have_moved(char* plain) {
+  for (char* slash; (slash = strrchr(plain, '/')) && slash[1]; *slash = 0) {
+    if (may_have_moved(plain)) return true;
+  }
+  return false;
+}
+
+static bool is_above_there(const char* plain) {
+  char above[4096];
+  const auto length = static_cast<std::size_t>(strrchr(plain, '/') - plain);
+  memcpy(above, plain, length);
+  above[length] = 0;
+  return length == 0 || is_there(above);
 }
 
 bool others_have_removed(const char* path) {
-  char above[4096];
-  if (!process.recording.is_first_host() || is_there(path) || !put_from_root(path, above)) return false;  // on another host it may never have been
-  if (may_have_moved(above)) return false;
-  char* slash = strrchr(above, '/');
-  *slash = 0;
-  if (slash != above && !is_there(above)) return false;
-  for (; slash != above; *slash = 0) {
-    if (may_have_moved(above)) return false;
-    slash = strrchr(above, '/');
-  }
-  return true;
+  char plain[4096];
+  if (!process.recording.is_first_host() || is_there(path) || !put_plain(path, plain)) return false;  // on another host it may never have been
+  return is_above_there(plain) && !may_any_have_moved(plain);
+}
+
+bool is_directory_there(const char* path) {
+  char plain[4096];
+  return put_plain(path, plain) && is_above_there(plain);
+}
+
+bool others_have_replaced(const char* path, std::int64_t identity) {
+  char plain[4096];
+  if (!process.recording.is_first_host() || identity == 0 || !is_there(path) || identity_at(path) == identity) return false;
+  return put_plain(path, plain) && !may_any_have_moved(plain);
+}
+
+bool is_still(const Once& once) {
+  FileState ended;
+  return once.ended && process.recording.replay_file(end_of(once.step), once.hash, once.occurrence, ended) && ended.changed_ns != 0 &&
+         identity_at(once.acts_on) == ended.changed_ns;
 }
 
 bool comes_again(const Name& name, FileStep step) {
@@ -221,6 +258,14 @@ void keep_in_sight(const char* path) {
   if (Name* name = name_of(hash_of(path))) note_once(FileStep::in_sight, *name);
 }
 
+void note_entered(const char* path) {
+  char plain[4096];
+  if (!put_plain(path, plain)) return;
+  for (char* slash; (slash = strrchr(plain, '/')) && slash[1]; *slash = 0) {
+    if (Name* name = name_of(hash_of(plain))) note_once(FileStep::entered, *name);
+  }
+}
+
 void note_seen(Name& name) {
 #ifndef HOLDFAST_MUTATE_SEEN_BY_NOBODY
   note_once(FileStep::seen, name);
@@ -232,6 +277,16 @@ void forget_out_of_sight(const char* path) {
   if (!name) return;
   settle_no_more(*name);
   drop_out_of_sight(*name);
+}
+
+void note_passed_on(const char* path) {
+  if (Name* name = name_of(hash_of(path))) note_once(FileStep::passed_on, *name);
+}
+
+void follow_made(const char* from, const char* to) {
+  Name* name = name_of(hash_of(from));
+  if (!name || name->out_of_sight == 0 || name->instead != Instead::made || !move_out_of_sight(*name, to)) return;
+  if (Name* is = name_of(hash_of(to))) drop_if_over(*is);
 }
 
 void mark_made(const char* path) {

@@ -17,8 +17,11 @@ namespace hf::recorder {
 // These are called aside: what is to be known about a file differs in a replay, and leaves nothing on the program's stack.
 bool is_ordinary(const char* path);  // not files whose contents are the system's
 bool is_there(const char* path);
+bool is_directory_there(const char* path);  // in which it is
 // The run before has made it, nothing of this rank's has renamed it, and it is gone from its directory.
 bool others_have_removed(const char* path);
+bool others_have_replaced(const char* path, std::int64_t identity);  // what the run before has made, with that identity, and has not removed or renamed, is another one now
+bool starts_processes();  // this rank, in the run before
 bool is_left_to_processes(const Name& name);  // this rank has removed it, and has started processes, which may have read it before
 bool comes_again(const Name& name, FileStep step);  // the run before has done it once more with the file
 bool is_made_here(const char* path);  // Name::made_here
@@ -30,6 +33,8 @@ bool is_older(const char* path);     // than the rank, as is known of what its f
 void mark_made(const char* path);
 void mark_made_of(const char* from, const char* path);  // by giving it that name, instead of `from`
 void forget_out_of_sight(const char* path);
+void note_passed_on(const char* path);
+void follow_made(const char* from, const char* to);  // what is out of sight because its directory is gone
 void mark_gone(const char* path, bool done = true);  // `done`: by this incarnation too
 
 int make_directory(const char* path, mode_t mode);  // directories.cpp: the system's
@@ -100,13 +105,18 @@ int do_once_aside(Once& once, Do what) {
     code = what() < 0 ? errno : 0;
     const bool could = (before.bytes < 0) == (once.done_already == EEXIST);
     if (once.begun && code == once.done_already && could) code = 0;
-    const bool makes = once.step == FileStep::made && code == 0;
+    const bool makes = (once.step == FileStep::made || once.step == FileStep::directory_made) && code == 0;
     process.recording.record_file(end, once.hash, {code, makes ? identity_at(once.acts_on) : 0});
   }
   if (code == 0) return 0;
   errno = code;
   return -1;
 }
+
+bool is_still(const Once& once);  // what is there is what the run before has made
+// opened.cpp. The run before made this directory next, or found it made, and others have removed or replaced it since: it is out of sight then. How that ended, an error number
+// or 0; negative: it is not so, and nothing was done.
+int made_and_gone(const char* path);
 
 // `make` makes it, and returns -1 where it is there.
 template <class Make>
@@ -121,9 +131,19 @@ int make_once(FileStep step, const char* path, Make make) {
       made = outcome >= 0;
       return outcome;
     });
-    if (made || (result == 0 && step != FileStep::made)) mark_made(path);  // of what is there already, who opens it says
+    // Of a file that is there already, who opens it says; of a directory, which one it is.
+    if (made || (result == 0 && step != FileStep::made && !is_still(once))) mark_made(path);
     return result;
   });
+}
+
+template <class Make>
+int make_directory_once(const char* path, Make make) {
+  const int error = is_name(path) ? aside([=] { return made_and_gone(path); }) : -1;
+  if (error < 0) return make_once(FileStep::directory_made, path, make);
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
 }
 
 template <class Remove>
@@ -158,6 +178,7 @@ int rename_once(const char* from, const char* to, Rename rename) {
     const bool made = is_made_here(from);
     Once once{FileStep::renamed, hash_of(to, hash_of(from)), ENOENT, from, made || is_new(from), false, !made, to};
     keep_in_sight(from);
+    note_passed_on(from);
     const int result = do_once_aside(once, [&] {
       if (!once.begun) settle_below(from);
       return rename_or_merge(from, to, once, rename);
@@ -165,6 +186,7 @@ int rename_once(const char* from, const char* to, Rename rename) {
     if (result != 0) return result;
     forget_out_of_sight(to);
     follow_renamed(from, to);
+    follow_made(from, to);
     note_arrival(to, once.hash, once.occurrence);
     if (once.after_success) mark_made_of(from, to);
     mark_gone(from, once.after_success);

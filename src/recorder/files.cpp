@@ -124,6 +124,7 @@ int open_recorded(const char* path, int flags, Open open) {
 void keep_in_sight_in(int directory, const char* name) {
   char path[4096];
   if (!put_path_of(directory, path)) return;
+  note_entered(path);
   const std::size_t length = strlen(path);
   if (length + strlen(name) + 2 > sizeof path) return;
   path[length] = '/';

@@ -3,6 +3,7 @@
 #pragma once
 #include <errno.h>
 
+#include "recorder/file_steps.hpp"
 #include "recorder/kept.hpp"
 #include "recorder/names.hpp"
 #include "recorder/process.hpp"
@@ -16,6 +17,7 @@ bool make_out_of_sight(const char* path, Name& name);  // empty, if it is not th
 bool is_out_of_sight(const Name& name);                               // whatever is there
 void drop_out_of_sight(Name& name);
 bool move_out_of_sight(Name& name, const char* to);  // it is out of sight of that name now. False: there are too many names
+bool is_in_one_gone(const char* path);  // opened.cpp: the file is in a directory that is out of sight
 void drop_kept(Name& name);  // what was read in the run before
 void drop_if_over(Name& name);  // it is closed: if the run before has not opened it again, it needs no descriptor and no room any more
 int move_apart(int fd);  // to a number that the program is not given; negative: it cannot be, and is closed
@@ -38,13 +40,13 @@ class Where {
 template <class Open>
 bool make_again(const char* path, Name& name, bool closed, Open open) {
   drop_kept(name);
-  if (closed) keep_in_sight(path);  // that it is complete is known already, and is not so until this incarnation closes it
+  if (closed && is_directory_there(path)) keep_in_sight(path);  // that it is complete is known already, and is not so until this incarnation closes it
   if (open(path)) {
     drop_out_of_sight(name);
     return true;
   }
 #ifndef HOLDFAST_MUTATE_DIRECTORIES_STAY
-  if (closed && errno == ENOENT && make_out_of_sight(path, name)) return open(Where(path).path());
+  if (errno == ENOENT && (closed || is_in_one_gone(path)) && make_out_of_sight(path, name)) return open(Where(path).path());
 #endif
   return false;
 }

@@ -57,6 +57,7 @@ bool put_renamed(const char* to, const char* rest, char (&path)[4096]);  // `to`
 const char* rest_below(const char* path, std::uint64_t above);  // what comes behind the directory, or file, with that hash; null: the path does not lead there
 
 void keep_in_sight(const char* path);  // file_steps.cpp: FileStep::in_sight is recorded, once for each name
+void note_entered(const char* path);  // FileStep::entered, of the directory and all that it is in
 void note_seen(Name& name);            // FileStep::seen likewise
 
 // A program may give no name at all, which is the system's to refuse. The compiler believes the C library's headers, which say that there is one.

@@ -1,9 +1,12 @@
 #include "recorder/opened.hpp"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "recorder/file_steps.hpp"
 #include "recorder/looks.hpp"
 
 namespace hf::recorder {
@@ -29,6 +32,35 @@ bool stand_in_for_directory(Name& name, mode_t mode) {
   if (fd < 0) return false;
   name.set_out_of_sight(fd, Instead::directory);
   return true;
+}
+
+int made_and_gone(const char* path) {
+#ifdef HOLDFAST_MUTATE_MADE_AGAIN
+  return -1;
+#endif
+  Name* name = name_of(hash_of(path));
+  FileState ended;
+  if (!name || !process.recording.replay_file(end_of(FileStep::directory_made), name->hash, name->count(FileStep::directory_made), ended)) return -1;
+  FileState entered;
+  if ((ended.bytes != 0 && ended.bytes != EEXIST) || starts_processes() || process.recording.replay_file(FileStep::entered, name->hash, 0, entered)) return -1;
+  if (!others_have_removed(path) && !others_have_replaced(path, ended.changed_ns)) return -1;
+  if (name->instead != Instead::directory) {
+    drop_out_of_sight(*name);
+    if (!stand_in_for_directory(*name, S_IRWXU)) return -1;
+  }
+  ++name->count(FileStep::directory_made);
+  return static_cast<int>(ended.bytes);
+}
+
+bool is_in_one_gone(const char* path) {
+  char above[4096];
+  if (!put_from_root(path, above)) return false;
+  for (char* slash; (slash = strrchr(above, '/')) && slash != above;) {
+    *slash = 0;
+    const Name* name = name_of(hash_of(above));
+    if (name && name->instead == Instead::directory) return true;
+  }
+  return false;
 }
 
 // In memory, if it can be.

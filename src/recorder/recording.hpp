@@ -43,9 +43,11 @@ enum class FileStep : std::uint32_t {
   arrived,                        // a directory was given this name: by which renaming (its hash, and which one of it)
   directory_opened,               // to be read, when that has been done or could not be; with how often the name had been `used` before
   updated,                        // opened to be written at places, and not emptied; when that has been done: a sum of what it contained, and which file it is
+  passed_on,                      // given another name
+  entered,                        // a directory, or one in it, is that of the process, or files have been opened in it by its descriptor
   ended = 32
 };
-inline constexpr unsigned file_steps = static_cast<unsigned>(FileStep::updated) + 1;
+inline constexpr unsigned file_steps = static_cast<unsigned>(FileStep::entered) + 1;
 struct FileState {
   std::int64_t bytes = -1;  // -1: it is not there
   std::int64_t changed_ns = 0;  // of what is used to be read only, a sum of what it contains

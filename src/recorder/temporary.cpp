@@ -66,6 +66,6 @@ HOLDFAST_REPLACES int mkostemps64(char* name, int suffix, int flags) { return ma
 
 HOLDFAST_REPLACES char* mkdtemp(char* name) noexcept {
   if (!process.records_in_main_thread(CALLER) || is_of_system(name)) return next(next_mkdtemp, "mkdtemp")(name);
-  const int made = make_named(name, 0, [=] { return make_once(FileStep::directory_made, name, [=] { return make_directory(name, S_IRWXU); }); });
+  const int made = make_named(name, 0, [=] { return make_directory_once(name, [=] { return make_directory(name, S_IRWXU); }); });
   return made < 0 ? nullptr : name;
 }

@@ -17,7 +17,7 @@ import side_by_side  # noqa: E402
 from some import some  # noqa: E402
 
 BUILD, CLOCKS, FILES, NAMES = (Path(sys.argv.pop(1)).resolve() for _ in range(4))
-CLEANING, ASKED, SCRATCH, KEPT, ORDERS_READ, ADDED, UNCUT, OWN_FILES, PARTS, MOVED = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch", "kept", "orders_read", "added", "uncut", "own_files", "parts", "moved"))
+CLEANING, ASKED, SCRATCH, KEPT, ORDERS_READ, ADDED, UNCUT, OWN_FILES, PARTS, MOVED, TREES = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch", "kept", "orders_read", "added", "uncut", "own_files", "parts", "moved", "trees"))
 LIBRARY = NAMES.parent.parent / "lib/libmpi_abi.so.1"
 HERE = Path(__file__).resolve().parent
 LARGE = " " * (1 << 20)  # more than is kept of a file
@@ -335,10 +335,20 @@ class Recorder(unittest.TestCase):
             directory, made = Path(name), Path(name) / "made"
             program = self.build(LISTS, directory)
             made.mkdir()
-            for first in some(range(60, 300, 20), 3):
-                outcome = jobs.run(BUILD, 2, [program, made], inject=[f"kill:rank=0,at={first + after}ms" for after in (0, 30, 60, 100, 200)])
-                self.assertEqual((outcome.exit_code, outcome.stdout.split()), (0, [b"%d" % i for i in range(30)]), outcome.shell_line() + outcome.stderr)
-                self.assertEqual(os.listdir(made), [], outcome.shell_line())
+            for seed in some(range(12), 3):
+                self.check_trees([program, made], made, f"random,rate=25/s,seed={seed},max=8")
+
+    def test_trees_that_another_rank_removes(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for seed in some(range(12), 2):
+                self.check_trees([TREES, directory], directory, f"random,rate=25/s,seed={seed},max=8", *(["--nodes", "2"] if seed % 2 else []))
+            for call in some(range(3, 92), 2):
+                self.check_trees([TREES, directory, "renames"], directory, f"rank=1,call={call}")
+
+    def check_trees(self, program, directory, kill, *options):
+        outcome = jobs.run(BUILD, 2, program, options=options, inject=[f"kill:{kill}"])
+        self.assertEqual((outcome.exit_code, outcome.stdout.split()), (0, [b"%d" % i for i in range(30)]), outcome.shell_line() + outcome.stderr)
+        self.assertEqual(os.listdir(directory), [], outcome.shell_line())
 
     def test_python_leaves_trees_of_others(self):
         program = ["/usr/bin/python3", HERE / "programs/python_tree.py", LIBRARY]
