@@ -507,6 +507,7 @@ class EngineImpl {
   struct Behind {
     std::uint64_t messages = 0;  // that others have had of the predecessors, and this rank has not sent yet, as far as they have told
     bool all_told = true;
+    bool to_finalize = false;  // the predecessors had come to MPI_Finalize, which others have left
   };
   Behind behind_peers();
   bool has_told(const Peer& peer) const;
@@ -637,6 +638,7 @@ class EngineImpl {
   Crowd crowd_;
   unsigned long_waits_ = 0;  // that did not end while spinning
   bool caught_up_ = true;
+  bool files_level_ = false;     // this rank is as far as peers know, and the recorder was told
   bool recorder_waits_ = false;  // to hear that this rank has caught up
   std::uint64_t direct_from_ = 0;  // from this size on large payloads inside the node are read out of the sender's buffer
   bool in_frame_ = false;  // a frame of a ring is being handled

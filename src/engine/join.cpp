@@ -204,7 +204,7 @@ void EngineImpl::look_at_call() {
   calls.look_at = next_look(calls.number);
   if (sent_before_) calls.look_at = std::min(calls.look_at, calls.number + look_again_after);
   if (!caught_up_) calls.look_at = std::min(calls.look_at, calls.number + ask_peers_after);
-  if (recorder_waits_) calls.look_at = std::min(calls.look_at, calls.number + 1);
+  if (recorder_waits_) calls.look_at = std::min(calls.look_at, calls.number + (files_level_ ? ask_peers_after : 1));
 }
 
 // Where the predecessors' calls are not known, nothing that this incarnation does counts before it is in sight.
@@ -227,20 +227,21 @@ void EngineImpl::tell_recorder_as_peers_know() {
   using wire::ReplayEnd;
   if (protocol.replaying()) return;
   Behind behind = behind_peers();
-  if (behind.messages == 0 && !behind.all_told) {
+  if (behind.messages == 0 && !behind.to_finalize && !behind.all_told) {
     if (tell_recorder(ReplayEnd::unknown)) return void(tell_recorder(ReplayEnd::events));
     hear_how_far();
     behind = behind_peers();
   }
-  const std::uint64_t in_a_call = 256 + 4 * static_cast<std::uint64_t>(job.rank_count);  // more than that are sent in none
-  if (behind.messages == 0) tell_recorder(ReplayEnd::as_peers_know);
-  else if (behind.messages <= in_a_call) tell_recorder(ReplayEnd::events);
+  const std::uint64_t in_a_call = 256 + 4 * static_cast<std::uint64_t>(job.rank_count);  // more than that are sent in few
+  if (behind.messages > in_a_call) tell_recorder(ReplayEnd::events_before);
+  else if (behind.messages > 0 || behind.to_finalize) tell_recorder(ReplayEnd::events);
+  else files_level_ = tell_recorder(ReplayEnd::as_peers_know);
 }
 
 // True: nothing is out of sight.
 bool EngineImpl::tell_recorder(wire::ReplayEnd end) {
   const bool in_sight = recorder->caught_up(end);
-  if ((end == wire::ReplayEnd::past || end == wire::ReplayEnd::as_peers_know) && in_sight) recorder_waits_ = false;
+  if (end == wire::ReplayEnd::past && in_sight) recorder_waits_ = false;
   if (end <= wire::ReplayEnd::last_call) return in_sight;
   if (in_sight) segment::store_release(control.header().out_of_sight_from, std::uint64_t{0});
   else keep_out_of_sight();
@@ -265,7 +266,7 @@ void EngineImpl::finalize() {
   if (!caught_up_ && calls.number >= past_calls_) report_caught_up();  // else the run before had joined again
   if (recorder_waits_ && caught_up_) {
     // What comes behind this call, its predecessors may have done: the recorder settles it when the process ends.
-    const bool is_last = past_file_calls_ > 0 && calls.number == past_file_calls_;
+    const bool is_last = past_file_calls_ > 0 ? calls.number == past_file_calls_ : behind_peers().to_finalize;
     tell_recorder(is_last ? wire::ReplayEnd::last_call : past_file_calls_ == 0 ? wire::ReplayEnd::as_peers_know : wire::ReplayEnd::past);
     recorder_waits_ = false;
   }

@@ -79,6 +79,7 @@ EngineImpl::Behind EngineImpl::behind_peers() {
   Behind behind;
   for (const auto& peer : peers) {
     if (peer->rank == job.self) continue;
+    if (peer->state == wire::RankState::finished) behind.to_finalize = true;
     const std::uint64_t taken = taken_before(*peer), sent = messages_sent(*peer);
     if (taken > sent) behind.messages += taken - sent;
     const bool may_tell = peer->running() || (!peer->local && peer->state == wire::RankState::absent);
@@ -89,13 +90,15 @@ EngineImpl::Behind EngineImpl::behind_peers() {
 
 // Those that had messages of the predecessors open their channels by themselves; of others that is not known before they are asked.
 void EngineImpl::hear_how_far() {
+  constexpr std::int64_t patience_ns = 10'000'000'000;  // one may wait outside MPI for what this rank does next
+  const std::int64_t until = now_ns() + patience_ns;
   for (Peer* p : remote_peers_) look_up(*p);
-  auto heard = [this] {
+  auto heard = [this, until] {
     for (auto& p : peers) {
       if (p->running() && p->rank != job.self && !p->out.open) ensure_open(*p);
     }
     const Behind behind = behind_peers();
-    return behind.all_told || behind.messages > 0;
+    return behind.all_told || behind.messages > 0 || now_ns() > until;
   };
   wait_on(segment::several_ranks, heard);
 }

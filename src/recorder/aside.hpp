@@ -11,7 +11,7 @@ namespace hf::recorder {
 inline constexpr std::size_t aside_bytes = 256 << 10;
 extern std::byte aside_stack[aside_bytes];
 
-// Between the main thread, once there are others, and one that hears of the replay's end from MPI, which has the lock of the rank then.
+// Between the main thread, once there are others, and one that hears of the replay's end from MPI. It is taken before the lock of the rank.
 class AsideLock {
  public:
   void lock();

@@ -115,8 +115,12 @@ bool is_same_file(int fd, int other) {
   return system_status(fd, "", &status, AT_EMPTY_PATH) == 0 && system_status(other, "", &of, AT_EMPTY_PATH) == 0 && is_same(status, of);
 }
 
+bool is_mapped(int out_of_sight) {
+  return !each_mapping(out_of_sight, [](const Mapping&) { return false; });
+}
+
 bool is_in_use(int out_of_sight) {
-  return !each_descriptor(out_of_sight, [](int) { return false; }) || !each_mapping(out_of_sight, [](const Mapping&) { return false; });
+  return !each_descriptor(out_of_sight, [](int) { return false; }) || is_mapped(out_of_sight);
 }
 
 bool hand_over(int out_of_sight, const char* path) {

@@ -10,6 +10,7 @@
 
 namespace hf::recorder {
 
+bool is_mapped(int out_of_sight);
 bool is_in_use(int out_of_sight);  // by a descriptor or a mapping of the program's
 bool is_same_file(int fd, int other);
 bool hand_over(int out_of_sight, const char* path);  // false: the file cannot be opened as the program has it open

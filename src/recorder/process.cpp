@@ -316,7 +316,11 @@ void Process::diverged(const char* what) {
 // In whatever thread MPI is called.
 static bool hear_of_end(wire::ReplayEnd end) {
   if (process.on_main_thread()) return aside([=] { return come_as_far(end); });
+  // The main thread may wait for the lock of the rank with the other one.
+  const bool has_rank = threads.lock.is_mine();
+  const int depth = has_rank ? threads.lock.lay_down() : 0;
   const LockedAside locked(true);
+  if (has_rank) threads.lock.take_up(depth);
   return come_as_far(end);
 }
 

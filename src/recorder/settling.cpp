@@ -37,7 +37,7 @@ void settle_no_more(const Name& name) {
 
 bool come_as_far(wire::ReplayEnd end) {
   using wire::ReplayEnd;
-  if (end != ReplayEnd::unknown) begin_last_call(end == ReplayEnd::events);
+  if (end != ReplayEnd::unknown) begin_last_call(end);
   if (end <= ReplayEnd::last_call) return !is_anything_updated() && !is_anything_appended();
   settle_updates(end == ReplayEnd::as_peers_know);
   settle_all_appended();

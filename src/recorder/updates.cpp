@@ -18,6 +18,8 @@ struct Updated {
   Name* name = nullptr;  // of which it is out of sight; null: of none any more
   bool is_gone = false;  // no name leads to the file itself
   int base = 0;          // not 0: the same as it was when the last call began that the predecessors are known to have begun
+  timespec base_time;    // of it, when the base was made; sure: that was a while before
+  bool base_is_sure;
   int opened = 0;        // not 0: it was made of what the file contains in this run, and contained this; what has been written to it since, the file has to have
   std::int64_t identity = 0;
   dev_t device = 0;
@@ -181,6 +183,12 @@ void settle(Updated& one, bool fills) {
 
 // Without one, the program goes on with the file itself at once.
 void make_base(Updated& one) {
+  constexpr std::int64_t moment_ns = 20'000'000;
+  struct stat status;
+  timespec now;
+  const bool known = system_status(one.fd, "", &status, AT_EMPTY_PATH) == 0 && ::syscall(SYS_clock_gettime, CLOCK_REALTIME, &now) == 0;
+  if (known) one.base_time = status.st_mtim;
+  one.base_is_sure = known && (now.tv_sec - status.st_mtim.tv_sec) * 1'000'000'000 + now.tv_nsec - status.st_mtim.tv_nsec > moment_ns;
   one.base = copy_of(one);
   if (one.base == 0) settle(one, false);
 }
@@ -217,8 +225,17 @@ Updated* begin_update(const char* path, Name& name, std::int64_t identity) {
   return one;
 }
 
+// Nothing can have been written since its base was made: its time does not tell what was written in the same moment, nor what by a mapping.
+bool is_as_its_base(const Updated& one) {
+  struct stat status;
+  if (one.base == 0 || !one.base_is_sure || system_status(one.fd, "", &status, AT_EMPTY_PATH) != 0) return false;
+  const bool same = status.st_size == size_of(one.base) && status.st_mtim.tv_sec == one.base_time.tv_sec && status.st_mtim.tv_nsec == one.base_time.tv_nsec;
+  return same && !is_mapped(one.fd);
+}
+
 // What it contains now, the predecessors had come to. False: it is in sight now.
 bool end_beginning(Updated& one) {
+  if (is_as_its_base(one)) return true;
   if (one.base != 0) close_by_system(one.base);
   one.base = 0;
   if (is_last_call) make_base(one);
@@ -360,7 +377,18 @@ bool is_anything_updated() {
   return false;
 }
 
-void begin_last_call(bool again) {
+static bool is_much() {
+  constexpr std::int64_t much_bytes = 4 << 20;
+  std::int64_t bytes = 0;
+  for (const Updated& one : all) {
+    if (one.fd != 0 && !one.is_gone) bytes += size_of(one.fd);
+  }
+  return bytes > much_bytes;
+}
+
+void begin_last_call(wire::ReplayEnd end) {
+  if (end == wire::ReplayEnd::events_before && is_much()) return;
+  const bool again = end == wire::ReplayEnd::events || end == wire::ReplayEnd::events_before;
   if (is_last_call && !again) return;
   is_last_call = true;
   begin_last_call_appended();

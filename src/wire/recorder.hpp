@@ -23,6 +23,7 @@ struct ThreadOwner {
 // How far this rank has come in its replay.
 enum class ReplayEnd {
   unknown,        // only whether anything is out of sight is asked
+  events_before,  // as below; others have had so many more messages that this is not the last call which sent one of them, in all likelihood
   events,         // no event of MPI is left; which calls its predecessors had begun behind that is not known. Told again with each call
   last_call,      // the last one that they are known to have begun: what comes behind it they may have done or not
   as_peers_know,  // as far as they had come when their node was lost, as other ranks know

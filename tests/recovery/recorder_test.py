@@ -98,6 +98,37 @@ int main(int argc, char** argv) {
 }
 '''
 
+OVERTAKEN = r'''
+#include <fcntl.h>
+#include <mpi.h>
+#include <string.h>
+#include <unistd.h>
+enum { MANY = 600 }; /* more than most calls send */
+int main(int argc, char** argv) {
+  int rank, any = 0;
+  MPI_Request sends[MANY];
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  int held = open(argv[1], O_RDWR), finished = strcmp(argv[2], "finished") == 0;
+  if (rank == 1) {
+    for (int i = 0; i < MANY; ++i) MPI_Send_init(&any, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, &sends[i]);
+    if (pwrite(held, "old!", 4, 0) != 4) return 3;
+    MPI_Startall(MANY, sends);
+    if (!finished) usleep(500000); /* the node is lost here */
+    if (!finished && pwrite(held, "last", 4, 4) != 4) return 3;
+    MPI_Waitall(MANY, sends, MPI_STATUSES_IGNORE);
+  }
+  if (rank == 0) {
+    for (int i = 0; i < MANY; ++i) MPI_Recv(&any, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (pwrite(held, "new!", 4, 0) != 4) return 3;
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  if (rank == 1 && finished) usleep(500000); /* or here */
+  if (rank == 1 && finished && pwrite(held, "last", 4, 4) != 4) return 3;
+}
+'''
+
 ELSEWHERE = r'''
 #include <fcntl.h>
 #include <mpi.h>
@@ -559,6 +590,16 @@ class Recorder(unittest.TestCase):
                 file.write_text("0000      ")
                 outcome = jobs.run(BUILD, 3, [program, file], options=["--nodes", "3", "--spares", "1", "--protocol", protocol], inject=[f"node:1,at={at}ms"])
                 self.assertEqual((outcome.exit_code, file.read_text()), (0, "0060  last"), outcome.shell_line() + outcome.stderr)
+
+    def test_a_file_that_is_written_over_before_a_node_is_lost(self):
+        """By a call that sends much, and where the others have left MPI."""
+        with tempfile.TemporaryDirectory() as name:
+            directory = Path(name)
+            program, file = self.build(OVERTAKEN, directory), directory / "file"
+            for when in "running", "finished":
+                file.write_text("XXXXYYYY")
+                outcome = jobs.run(BUILD, 3, [program, file, when], options=["--nodes", "3", "--spares", "1"], inject=["node:1,at=300ms"])
+                self.assertEqual((outcome.exit_code, file.read_text(), outcome.kills), (0, "new!last", 1), outcome.shell_line() + outcome.stderr)
 
     def test_a_file_of_the_main_thread_where_another_one_calls_mpi(self):
         with tempfile.TemporaryDirectory() as name:
