@@ -19,7 +19,7 @@ class AsideLock {
     is_main_threads_ = false;
     __atomic_store_n(&taken_, false, __ATOMIC_RELEASE);
   }
-  // Before the lock of the rank is waited for. True: this thread had it, and is to lock it again then.
+  // Before this thread waits for its turn. True: it had it, and is to lock it again then.
   bool lay_down();
 
  private:

@@ -6,8 +6,8 @@
 #include <utime.h>
 
 #include "recorder/aside.hpp"
+#include "recorder/file_steps.hpp"
 #include "recorder/gone.hpp"
-#include "recorder/names.hpp"
 
 namespace hf::recorder {
 namespace {
@@ -20,10 +20,6 @@ int (*next_fchownat)(int, const char*, uid_t, gid_t, int);
 int (*next_utime)(const char*, const utimbuf*);
 int (*next_utimes)(const char*, const timeval*);
 int (*next_utimensat)(int, const char*, const timespec*, int);
-
-bool is_plain(const void* caller, int directory, const char* path) {
-  return is_name(path) && (directory == AT_FDCWD || path[0] == '/') && process.records_in_main_thread(caller);
-}
 
 // set(path, flags) sets it.
 template <class Set>
@@ -41,7 +37,7 @@ int set_by_name(const void* caller, int directory, const char* path, int flags, 
 using namespace hf::recorder;
 
 HOLDFAST_REPLACES int chmod(const char* path, mode_t mode) noexcept {
-  if (hf::recorder::is_plain(CALLER, AT_FDCWD, path)) aside([=] { keep_in_sight(path); });
+  if (is_plain(CALLER, AT_FDCWD, path)) aside([=] { keep_in_sight(path); });
   return set_by_name(CALLER, AT_FDCWD, path, 0, [=](const char* where, int) { return next(next_chmod, "chmod")(where, mode); });
 }
 

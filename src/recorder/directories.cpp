@@ -42,11 +42,6 @@ void keep_target(const char* target, const char* path, bool by_link) {
   if (name) note_seen(*name);
 }
 
-// The directory in which names are looked up by the process, or a name that needs none.
-bool is_plain(const void* caller, int directory, const char* path) {
-  return is_name(path) && (directory == AT_FDCWD || path[0] == '/') && process.records_in_main_thread(caller);
-}
-
 int noted(int directory, const char* path, int result) {
   if (result == 0) note_made(directory, path);
   return result;

@@ -3,6 +3,7 @@
 // something else than before ends the job, naming the file. docs/recorder.md.
 #pragma once
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "recorder/aside.hpp"
@@ -13,6 +14,11 @@
 #include "recorder/updates.hpp"
 
 namespace hf::recorder {
+
+// What main-thread code of the program does in the directory in which names are looked up by the process, or by a name that needs none.
+inline bool is_plain(const void* caller, int directory, const char* path) {
+  return is_name(path) && (directory == AT_FDCWD || path[0] == '/') && process.records_in_main_thread(caller);
+}
 
 // These are called aside: what is to be known about a file differs in a replay, and leaves nothing on the program's stack.
 bool is_ordinary(const char* path);  // not files whose contents are the system's

@@ -313,15 +313,17 @@ void Process::diverged(const char* what) {
   ::_exit(1);
 }
 
-// In whatever thread MPI is called.
+// In whatever thread MPI is called, which has the lock of the rank where threads are ordered.
 static bool hear_of_end(wire::ReplayEnd end) {
-  if (process.on_main_thread()) return aside([=] { return come_as_far(end); });
-  // The main thread may wait for the lock of the rank with the other one.
   const bool has_rank = threads.lock.is_mine();
   const int depth = has_rank ? threads.lock.lay_down() : 0;
+  auto hear = [=] {
+    if (has_rank) threads.lock.take_up(depth);
+    return come_as_far(end);
+  };
+  if (process.on_main_thread()) return aside(hear);
   const LockedAside locked(true);
-  if (has_rank) threads.lock.take_up(depth);
-  return come_as_far(end);
+  return hear();
 }
 
 }  // namespace hf::recorder

@@ -143,8 +143,8 @@ void Threads::take_locked(Operation operation, Outcome& outcome) {
 bool Threads::begin_libc(const char* function) {
   const bool laid_down = aside_lock.lay_down();
   await_turn(function);
-  lock.lock();
   if (laid_down) aside_lock.lock();
+  lock.lock();
   Outcome none = Outcome::done;
   take_locked(Operation::libc, none);
   return self.number == main_ || (ordered_ && (!owner_.may_give_up || order.several_call()));
