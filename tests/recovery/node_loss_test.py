@@ -12,7 +12,7 @@ from pathlib import Path
 
 import jobs
 from orders_job import OrdersJob
-from some import some
+from some import some, stories_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from timing import best_of_three  # noqa: E402
@@ -153,6 +153,9 @@ class NodeLoss(OrdersJob):
         self.assertIn("node 1 is lost", self.err)
         self.run_orders(4, 2, 2, "node:1,at=300ms", "node:0,at=500ms", rounds=200, early=True)
         self.assertEqual(self.err.count("is lost"), 2)
+
+
+load_tests = stories_of(NodeLoss, 10)
 
 
 if __name__ == "__main__":

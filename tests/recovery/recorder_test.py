@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "launcher"))
 import jobs  # noqa: E402
 import side_by_side  # noqa: E402
-from some import some  # noqa: E402
+from some import some, stories_of  # noqa: E402
 
 BUILD, CLOCKS, FILES, NAMES = (Path(sys.argv.pop(1)).resolve() for _ in range(4))
 CLEANING, ASKED, SCRATCH, KEPT, ORDERS_READ, ADDED, UNCUT, OWN_FILES, PARTS, MOVED, TREES = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch", "kept", "orders_read", "added", "uncut", "own_files", "parts", "moved", "trees"))
@@ -710,6 +710,9 @@ class Recorder(unittest.TestCase):
         outcome = jobs.run(BUILD, 1, ["true"], options=["--record-libc", "maybe"])
         self.assertEqual(outcome.exit_code, 2)
         self.assertIn("--record-libc maybe: yes or no", outcome.stderr)
+
+
+load_tests = stories_of(Recorder, 32)
 
 
 if __name__ == "__main__":

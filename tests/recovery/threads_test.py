@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 
 import jobs
-from some import some
+from some import some, stories_of
 
 BUILD, PROGRAMS = (Path(sys.argv.pop(1)).resolve() for _ in range(2))
 SEED = int(os.environ.get("HOLDFAST_SEED", secrets.randbelow(1 << 30)))
@@ -170,6 +170,9 @@ class Threads(unittest.TestCase):
             else:
                 self.assertEqual(outcome.exit_code, 1, text)
                 self.assertIn("the replay of its threads does not go on", outcome.stderr, text)
+
+
+load_tests = stories_of(Threads, 12)
 
 
 if __name__ == "__main__":
