@@ -7,6 +7,7 @@
 
 #include "recorder/file_steps.hpp"
 #include "recorder/made.hpp"
+#include "recorder/opened.hpp"
 
 namespace hf::recorder {
 namespace {

@@ -120,10 +120,6 @@ int do_once_aside(Once& once, Do what) {
 }
 
 bool is_still(const Once& once);  // what is there is what the run before has made
-// opened.cpp. The run before made this directory next, or found it made, and others have removed or replaced it since: it is out of sight then. How that ended, an error number
-// or 0; negative: it is not so, and nothing was done.
-int made_and_gone(const char* path);
-
 // `make` makes it, and returns -1 where it is there.
 template <class Make>
 int make_once(FileStep step, const char* path, Make make) {
@@ -141,15 +137,6 @@ int make_once(FileStep step, const char* path, Make make) {
     if (made || (result == 0 && step != FileStep::made && !is_still(once))) mark_made(path);
     return result;
   });
-}
-
-template <class Make>
-int make_directory_once(const char* path, Make make) {
-  const int error = is_name(path) ? aside([=] { return made_and_gone(path); }) : -1;
-  if (error < 0) return make_once(FileStep::directory_made, path, make);
-  if (error == 0) return 0;
-  errno = error;
-  return -1;
 }
 
 template <class Remove>

@@ -14,6 +14,19 @@ bool opens_directory(const char* path, int flags);
 
 bool stand_in_for_directory(Name& name, mode_t mode);  // out of sight, until it is removed
 
+// The run before made this directory next, or found it made, and others have removed or replaced it since: it is out of sight then. How that ended, an error number
+// or 0; negative: it is not so, and nothing was done.
+int made_and_gone(const char* path);
+
+template <class Make>
+int make_directory_once(const char* path, Make make) {
+  const int error = is_name(path) ? aside([=] { return made_and_gone(path); }) : -1;
+  if (error < 0) return make_once(FileStep::directory_made, path, make);
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
+}
+
 // mkdir, and its removal, of a name that nobody else has.
 class EmptyDirectory {
  public:

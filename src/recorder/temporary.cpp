@@ -8,6 +8,7 @@
 
 #include "recorder/file_steps.hpp"
 #include "recorder/random.hpp"
+#include "recorder/opened.hpp"
 
 namespace hf::recorder {
 namespace {

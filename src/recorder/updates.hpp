@@ -24,7 +24,7 @@ void forget_updated(const Name& name);  // the file has been removed, or the nam
 void follow_renamed_updates(const char* from, const char* to);
 const struct stat* in_sight_of_updated(dev_t device, ino_t inode);
 bool is_gone(const Name& name);  // no name leads to the file that it is out of sight of
-// What is written from now on, the predecessors may not have come to. `again`: so with each call, as that is not known before.
+// What is written from now on, the predecessors may not have come to; `events`: so with each call, as that is not known before.
 void begin_last_call(wire::ReplayEnd end);
 bool is_anything_updated();
 

@@ -16,33 +16,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "line_files.h"
 #include "program_parts.h"
 
 enum { ROUNDS = 30 };
 
 static uint64_t state = 1;
 static int rank;
-
-static void need(int holds, const char* what) {
-  if (holds) return;
-  fprintf(stderr, "%s: %s\n", what, strerror(errno));
-  MPI_Abort(MPI_COMM_WORLD, 3);
-}
-
-static void add_line(const char* path, const char* mode, int value) {
-  FILE* file = fopen(path, mode);
-  need(file != NULL, path);
-  fprintf(file, "%d\n", value);
-  fclose(file);
-}
-
-static int read_line(const char* path) {
-  int value = -1;
-  FILE* file = fopen(path, "r");
-  need(file != NULL && fscanf(file, "%d", &value) == 1, path);
-  fclose(file);
-  return value;
-}
 
 /* Asked as GROMACS does. */
 static int exists(const char* path) {

@@ -8,11 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-static void need(int holds, const char* what) {
-  if (holds) return;
-  perror(what);
-  MPI_Abort(MPI_COMM_WORLD, 3);
-}
+
+#include "line_files.h"
+
 static void empty(int fd, const char* path) {
   DIR* directory = fdopendir(fd);
   need(directory != NULL, path);
@@ -27,25 +25,14 @@ static void empty(int fd, const char* path) {
   }
   closedir(directory);
 }
+
 static void remove_tree(const char* path) {
   int fd = open(path, O_RDONLY | O_DIRECTORY);
   need(fd >= 0, path);
   empty(fd, path);
   need(rmdir(path) == 0, path);
 }
-static void add_line(const char* path, const char* mode, int value) {
-  FILE* file = fopen(path, mode);
-  need(file != NULL, path);
-  fprintf(file, "%d\n", value);
-  fclose(file);
-}
-static int read_line(const char* path) {
-  int value = -1;
-  FILE* file = fopen(path, "r");
-  need(file != NULL && fscanf(file, "%d", &value) == 1, path);
-  fclose(file);
-  return value;
-}
+
 int main(int argc, char** argv) {
   int rank, ranks;
   char path[4096], file[4200], other[4200];
