@@ -136,7 +136,7 @@ void EngineImpl::reset_outgoing(Peer& p) {
 }
 
 void EngineImpl::reset_channel_out(Peer& p) {
-  p.out.open = false;
+  p.out.open = p.out.asked_how_far = p.out.level = false;
   p.out.carried = {};
   p.out.followed.reset();
   p.out.ring.close();
@@ -149,7 +149,8 @@ void EngineImpl::reset_channel_out(Peer& p) {
 }
 
 void EngineImpl::reset_incoming(Peer& p) {
-  p.in.open = p.in.fenced = false;
+  p.in.open = p.in.fenced = p.in.asks_how_far = p.in.told_level = false;
+  p.in.told_awaited = 0;
   p.in.ring.close();
   p.in.following = {};
   p.in.memory.close();

@@ -1,7 +1,7 @@
 // The engine behind engine.hpp. One class, whose parts stand in files by subject: join.cpp (start), short_way.cpp (what nearly
 // every small message goes), send.cpp, direct.cpp, gathered_reads.cpp, joint_copy.cpp (large ones inside a node), unasked.cpp (over a network, before anybody asks), receive.cpp, channel.cpp (rails),
 // feed.cpp (logs of others), board.cpp (births and deaths), stability.cpp (what may leave), carry.cpp (and with what), optimist.cpp (what depends on what), recorded.cpp (events of the C library),
-// replay.cpp (determinants and the own past), sent_again.cpp (the past of others), wait.cpp (progress and sleep).
+// replay.cpp (determinants and the own past), how_far.cpp (how far it had come), sent_again.cpp (the past of others), wait.cpp (progress and sleep).
 #pragma once
 #include <atomic>
 #include <poll.h>
@@ -142,6 +142,12 @@ class EngineImpl {
       Rank whom;
     } both{done, whom};
     wait([](void* b) -> bool { return static_cast<Both*>(b)->done(); }, [](void* b) { return static_cast<Both*>(b)->whom; }, &both);
+  }
+  template <class Done>
+  void wait_for_probed(Rank source, Done& done) {
+    probes_ = true;
+    wait_on(source, done);
+    probes_ = false;
   }
 
   JobMap job;
@@ -327,7 +333,7 @@ class EngineImpl {
   void on_opened(Peer& from, const wire::Opening& opening);
   void on_closed(Peer& from, const rail::tcp::Event& event);
   void complete_taken(Peer& to);
-  void tell_credit(Peer& to, std::uint64_t taken_before = 0);
+  void tell_credit(Peer& to, std::uint64_t taken_before = 0, std::uint8_t flags = 0);
   void check_lost(Peer& peer);
   bool borrowed(const Peer& to) const { return !to.local && rail_->borrows(to.rank); }
   void on_rail_frame(Peer& from, const FrameHeader& header, Bytes payload);
@@ -503,21 +509,32 @@ class EngineImpl {
   void tell_recorder_as_peers_know();
   void keep_out_of_sight();
   bool is_behind() const;
-  bool is_level();
-  struct Behind {
-    std::uint64_t messages = 0;  // that others have had of the predecessors, and this rank has not sent yet, as far as they have told
-    bool all_told = true;
-    bool to_finalize = false;  // the predecessors had come to MPI_Finalize, which others have left
-  };
-  Behind behind_peers();
-  bool has_told(const Peer& peer) const;
-  void hear_how_far();
-  std::uint64_t taken_before(const Peer& peer) const;
-  std::uint64_t messages_taken(const Peer& from);
-  std::uint64_t messages_sent(const Peer& to);
   [[noreturn]] void diverged(std::string text);
   [[noreturn]] void diverged_source(Rank now, Rank recorded);
   void report_divergence(std::string text);
+
+  // how_far.cpp
+  struct Behind {
+    std::uint64_t messages = 0;  // that others have had of the predecessors, and this rank has not sent yet, as far as they have told
+    bool to_finalize = false;    // the predecessors had come to MPI_Finalize, which others have left
+    bool known = false;          // somebody has had messages of this rank
+    bool all_told = true, all_level = true;  // of those that have not left MPI_Finalize
+    bool none() const { return messages == 0 && !to_finalize; }
+  };
+  Behind behind_peers();
+  bool has_told(const Peer& peer) const;
+  bool has_come_as_far();
+  bool is_level();
+  bool is_level(const Peer& peer) const;
+  void ask_how_far();
+  void hear_how_far();
+  bool is_asked_by(const Peer& peer) const;
+  void answer_how_far(Rank awaited);
+  void tell_awaited(Peer& from);
+  bool awaits_message(Peer& from);
+  std::uint64_t taken_before(Peer& peer) const;
+  std::uint64_t messages_taken(const Peer& from);
+  std::uint64_t messages_sent(const Peer& to);
 
   // Fault injection: the process kills itself at the n-th pass of the point of that name (docs/recovery.md).
   void point(wire::RankPoint passed) {
@@ -651,6 +668,10 @@ class EngineImpl {
   std::uint64_t credit_bytes_ = 0;  // payloads that a receiver holds for one sender, at most
   MessagePool pool_;
   ContextPeer closed_peer_;  // stands for the peers of closed contexts
+  bool level_ = false;   // with the predecessors (how_far.cpp)
+  bool past_is_known_ = false;  // past_calls_ are all: one of the predecessors here had been level with those of before
+  bool hears_how_far_ = false;  // this rank waits for it
+  bool probes_ = false;  // a probe waits
   SendOperation* self_synchronous_ = nullptr;  // of the message to self being delivered
   unsigned passes_ = 0;
   bool in_rails_ = false;

@@ -16,10 +16,8 @@ PeerLog* EngineImpl::log_of(Peer& of, Incarnation wanted) {
   auto& log = of.logs[wanted];
   if (!log) log = std::make_unique<PeerLog>(*agent, of.rank, wanted);
   if (log->is_open()) return log.get();
-  if (of.asked_epoch == board_epoch_ + 1) return nullptr;  // asked already, nothing has changed since
-  if (log->open()) return log.get();
-  of.asked_epoch = board_epoch_ + 1;
-  return nullptr;
+  if (std::exchange(log->asked_at, board_epoch_ + 1) == board_epoch_ + 1) return nullptr;  // nothing has changed since
+  return log->open() ? log.get() : nullptr;
 }
 
 PeerLog* EngineImpl::newest_log(Peer& of) {

@@ -134,6 +134,7 @@ Result<> EngineImpl::load_past() {
       const auto& h = log->control().header();
       const std::uint64_t calls = segment::load_acquire(h.call), out_of_sight = segment::load_acquire(h.out_of_sight_from);
       past_calls_ = std::max(past_calls_, calls);
+      past_is_known_ |= i == 0 || segment::load_acquire(h.level) != 0;
       if (out_of_sight != nothing_in_sight) past_file_calls_ = std::max(past_file_calls_, out_of_sight > 0 ? std::min(calls, out_of_sight) : calls);
       const std::uint64_t held = segment::load_acquire(h.first_held_call);
       past_published_calls_ = std::max(past_published_calls_, held > 0 ? held : segment::load_acquire(h.call));
@@ -194,16 +195,17 @@ std::uint64_t EngineImpl::next_look(std::uint64_t call) const {
 void EngineImpl::look_at_call() {
   if (calls.number == kill_at_call) ::kill(::getpid(), SIGKILL);
   const bool behind = is_behind();
-  if (!caught_up_ && !behind && (past_calls_ > 0 || is_level())) report_caught_up();
+  if (!caught_up_ && !behind && (past_calls_ > 0 || has_come_as_far())) report_caught_up();
   if (drops_every_ > 0 && calls.number % drops_every_ == 0) pretend_checkpoints();
   if (std::exchange(hears_rails_, false)) progress();
+  if (restarted && job.logging) answer_how_far(segment::no_rank);
   if (recorder_waits_) tell_recorder();
   if (behind) return;
   // With nothing of the predecessors' left to find, messages go the short way again.
   if (sent_before_ && sent_before_->exhausted()) sent_before_.reset();
   calls.look_at = next_look(calls.number);
   if (sent_before_) calls.look_at = std::min(calls.look_at, calls.number + look_again_after);
-  if (!caught_up_) calls.look_at = std::min(calls.look_at, calls.number + ask_peers_after);
+  if (!caught_up_ || (restarted && job.logging && !is_level())) calls.look_at = std::min(calls.look_at, calls.number + ask_peers_after);
   if (recorder_waits_) calls.look_at = std::min(calls.look_at, calls.number + (files_level_ ? ask_peers_after : 1));
 }
 
@@ -227,14 +229,14 @@ void EngineImpl::tell_recorder_as_peers_know() {
   using wire::ReplayEnd;
   if (protocol.replaying()) return;
   Behind behind = behind_peers();
-  if (behind.messages == 0 && !behind.to_finalize && !behind.all_told) {
+  if (behind.none() && !(behind.all_told && behind.all_level)) {
     if (tell_recorder(ReplayEnd::unknown)) return void(tell_recorder(ReplayEnd::events));
     hear_how_far();
     behind = behind_peers();
   }
   const std::uint64_t in_a_call = 256 + 4 * static_cast<std::uint64_t>(job.rank_count);  // more than that are sent in few
   if (behind.messages > in_a_call) tell_recorder(ReplayEnd::events_before);
-  else if (behind.messages > 0 || behind.to_finalize) tell_recorder(ReplayEnd::events);
+  else if (!behind.none()) tell_recorder(ReplayEnd::events);
   else files_level_ = tell_recorder(ReplayEnd::as_peers_know);
 }
 

@@ -58,7 +58,9 @@ struct Carried {
 struct Outgoing {
   bool open = false;               // a channel to the newest incarnation is open
   rail::shm::RingWriter ring;
-  std::uint64_t taken_before = 0;  // TCP: messages of ours that the peer had taken when it opened its channel: how far we are to come
+  std::uint64_t taken_before = 0;  // messages of ours that the peer is known to have had: how far we are to come (how_far.cpp)
+  bool asked_how_far = false;      // this incarnation, on this channel
+  bool level = false;              // TCP: this incarnation has told that it is level with its predecessors
   std::uint64_t sent = 0;          // log stream position up to which records were offered and taken by the rail
   std::optional<segment::LogReader> reader;  // of the own log, to offer records that had to wait
   std::deque<QueuedFrame> queue;   // frames that are not in the log
@@ -128,6 +130,9 @@ struct Incoming {
   // Protocol optimist: what messages depend on that the program has not seen yet, and how many have been taken.
   core::vprotocol::IncomingDependencies depends;
   std::uint64_t taken = 0;
+  bool asks_how_far = false;       // TCP: it is to be told once this rank is level with its predecessors
+  bool told_level = false;         // and was
+  std::uint64_t told_awaited = 0;  // how many of its messages this rank needs, as it was told last
   std::uint32_t refused_below = 0;            // nothing is taken of incarnations below: it depends on what is lost
   bool is_refused() const { return fed.value < refused_below; }
   std::uint32_t begun_again = 0;              // how often its logs were begun from the start
@@ -149,7 +154,6 @@ struct Peer {
   os::UniqueFd doorbell;
   std::map<Incarnation, std::unique_ptr<PeerLog>> logs;
   PeerLog* newest_log = nullptr;  // of `incarnation`, once mapped; local peers only
-  std::uint64_t asked_epoch = 0;  // board epoch at which the agent was last asked for it
   Outgoing out;
   Incoming in;
   unsigned connections = 0;   // TCP: opened so far

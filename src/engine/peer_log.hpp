@@ -25,6 +25,7 @@ class PeerLog : public segment::SegmentMap {
     return segment::LogReader(*this, control().stream(stream), static_cast<std::uint32_t>(stream), ranks);
   }
   Incarnation incarnation() const { return incarnation_; }
+  std::uint64_t asked_at = 0;  // epoch of the board, plus 1, at which the agent was last asked for it; 0: never
 
  private:
   AgentLink& agent_;

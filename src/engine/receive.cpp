@@ -105,6 +105,8 @@ void EngineImpl::on_frame(Peer& from, const FrameHeader& header, Bytes payload) 
       from.out.log_done = header.position;
       from.out.credit_known = true;
       from.out.taken_before = std::max(from.out.taken_before, header.sequence);
+      from.out.level |= (header.flags & wire::flag_level) != 0;
+      if (header.flags & wire::flag_asks) from.in.asks_how_far = true, calls.look_at = 0;
       return;
     case FrameKind::events:
       return on_events(from, header, payload);

@@ -228,9 +228,10 @@ void EngineImpl::on_opened(Peer& from, const wire::Opening& opening) {
   pump(from);
 }
 
-void EngineImpl::tell_credit(Peer& to, std::uint64_t taken_before) {
+void EngineImpl::tell_credit(Peer& to, std::uint64_t taken_before, std::uint8_t flags) {
   FrameHeader h;
   h.kind = FrameKind::credit;
+  h.flags = flags;
   h.incarnation = incarnation.value;
   h.source = job.self.value;
   h.sequence = taken_before;

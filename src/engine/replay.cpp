@@ -29,79 +29,8 @@ void EngineImpl::released_matches() {
   if (!outer) persist_events();
 }
 
-// Messages of a rank that this one has taken, of all its incarnations.
-std::uint64_t EngineImpl::messages_taken(const Peer& from) {
-  if (!job.logging || from.incarnation.value == 0) return 0;  // nobody asks
-  std::uint64_t sum = from.closed_taken;
-  contexts.each([&](Context, ContextState& state) { sum += state.peer(from.rank).arrivals.below(); });
-  return sum;
-}
-
-std::uint64_t EngineImpl::messages_sent(const Peer& to) {
-  std::uint64_t sum = to.closed_sent;
-  contexts.each([&](Context, ContextState& state) { sum += state.peer(to.rank).next_send.value; });
-  return sum;
-}
-
-// How many messages of this rank's predecessors a peer had taken when it opened its channel to this one, as far as it is known.
-std::uint64_t EngineImpl::taken_before(const Peer& peer) const {
-  if (!peer.local) return peer.out.taken_before;
-  if (!peer.newest_log) return 0;
-  const segment::Inbound& theirs = peer.newest_log->control().inbound(job.self);
-  if (!segment::inbound_is_of(segment::load_acquire(theirs.released), incarnation)) return 0;
-  return segment::load_acquire(theirs.taken_before);
-}
-
 // What is known of the predecessors has not been done again yet.
 bool EngineImpl::is_behind() const { return !caught_up_ && (calls.number < past_calls_ || protocol.replaying()); }
-
-// Whether this rank has come as far as its predecessors had, as far as peers tell: where their logs do not (`past_calls_`), after the loss of a
-// node. Only people want to know. If nobody has told, it is when this rank comes to MPI_Finalize.
-bool EngineImpl::is_level() {
-  bool told = false;
-  for (const auto& peer : peers) {
-    if (peer->rank == job.self) continue;
-    const std::uint64_t taken = taken_before(*peer);
-    if (taken == 0) continue;
-    if (taken > messages_sent(*peer)) return false;
-    told = true;
-  }
-  return told;
-}
-
-// A peer tells when its channel opens.
-bool EngineImpl::has_told(const Peer& peer) const {
-  if (!peer.local) return peer.out.open && peer.out.credit_known;
-  return peer.newest_log && segment::inbound_is_of(segment::load_acquire(peer.newest_log->control().inbound(job.self).released), incarnation);
-}
-
-EngineImpl::Behind EngineImpl::behind_peers() {
-  Behind behind;
-  for (const auto& peer : peers) {
-    if (peer->rank == job.self) continue;
-    if (peer->state == wire::RankState::finished) behind.to_finalize = true;
-    const std::uint64_t taken = taken_before(*peer), sent = messages_sent(*peer);
-    if (taken > sent) behind.messages += taken - sent;
-    const bool may_tell = peer->running() || (!peer->local && peer->state == wire::RankState::absent);
-    if (may_tell && !has_told(*peer)) behind.all_told = false;
-  }
-  return behind;
-}
-
-// Those that had messages of the predecessors open their channels by themselves; of others that is not known before they are asked.
-void EngineImpl::hear_how_far() {
-  constexpr std::int64_t patience_ns = 10'000'000'000;  // one may wait outside MPI for what this rank does next
-  const std::int64_t until = now_ns() + patience_ns;
-  for (Peer* p : remote_peers_) look_up(*p);
-  auto heard = [this, until] {
-    for (auto& p : peers) {
-      if (p->running() && p->rank != job.self && !p->out.open) ensure_open(*p);
-    }
-    const Behind behind = behind_peers();
-    return behind.all_told || behind.messages > 0 || now_ns() > until;
-  };
-  wait_on(segment::several_ranks, heard);
-}
 
 void EngineImpl::report_caught_up() {
   caught_up_ = true;
@@ -193,7 +122,7 @@ Message* EngineImpl::probe_wait(Context context, Rank source, MessageTag tag, bo
     return found != nullptr;
   };
   after_call();
-  wait_on(posted.source, done);
+  wait_for_probed(posted.source, done);
   see(peer(found->source), found->taken);
   if (job.logging) {
     protocol.on_match(number, posted.any_source, forced, found->source);
@@ -216,7 +145,7 @@ Message* EngineImpl::probe_test(Context context, Rank source, MessageTag tag, bo
     if (plan.which.size() != 1) diverged(fmt::format("MPI call {}: the run before made another completion test", calls.number));
     Rank recorded{plan.which[0]};
     auto done = [&] { return (found = look(context, recorded, tag)) != nullptr; };
-    wait_on(recorded, done);
+    wait_for_probed(recorded, done);
     see(peer(recorded), found->taken);
   } else {
     found = look(context, source, tag);

@@ -33,6 +33,7 @@ constexpr unsigned idle_look_every = 64;  // passes between looks at the connect
 constexpr int sleep_feeding_ms_max = 5;   // while logs of living peers are followed
 constexpr int sleep_unsent_ms_max = 5;    // while records wait for credit: as long as they do
 constexpr int sleep_held_ms_max = 1;      // protocol optimist: while something waits for what other agents tell
+constexpr int sleep_hearing_ms_max = 1;  // nothing wakes us when ranks of this node are level
 constexpr int sleep_finalizing_ms_max = 1;  // nothing wakes us when the last bytes are confirmed
 
 // The sleeper's flag is seen by every sender that looks after this, without a fence on the sender's side.
@@ -107,6 +108,7 @@ void EngineImpl::wait(bool (*done)(void*), Rank (*whom)(void*), void* self) {
   while (!wait_awake(done, self, began)) {
     slept = true;
     segment::store_relaxed(control.header().waiting, segment::waiting_word({whom(self), began / 1'000'000}));
+    if (restarted && job.logging) answer_how_far(whom(self));
     sleep(done, self);
     take_share(now_ns());
     if (done(self)) break;
@@ -283,6 +285,7 @@ void EngineImpl::sleep(bool (*done)(void*), void* self) {
     int ms_max = finalizing_ ? sleep_finalizing_ms_max : feeding ? sleep_feeding_ms_max : sleep_ms_max;
     if (optimist_ && awaits_stable()) ms_max = sleep_held_ms_max;
     if (unsent) ms_max = std::min(ms_max, sleep_unsent_ms_max);
+    if (hears_how_far_) ms_max = std::min(ms_max, sleep_hearing_ms_max);
     ms_max = more ? 0 : std::min(ms_max, ms_to_look());
     poll_asleep(look, ms_max);
     if (look[1].revents & (POLLHUP | POLLERR)) ::_exit(1);  // the agent ends its ranks when it ends

@@ -65,6 +65,8 @@ struct ControlHeader {
   std::uint64_t thread_turns;          // the same of operations of threads (docs/threads.md): number << 24 | ms since the last event
   std::uint64_t first_held_call;       // the earliest call some of whose sends are not published yet: their gate is closed; 0: none
   std::uint64_t out_of_sight_from;     // what the program does to files from this call on is not in them yet (docs/recorder.md); 0: it is
+  std::uint32_t level;                 // 1: this incarnation has done again what others know of its predecessors (engine/how_far.cpp)
+  std::uint32_t asks_how_far;          // 1: others are to tell this rank whether they are level
   alignas(64) Sleeping sleeping;
   std::uint64_t waiting;               // for whom, while a wait is long (waiting.hpp); 0: none is
   alignas(64) Counters counters;

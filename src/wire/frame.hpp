@@ -30,11 +30,13 @@ enum FrameFlags : std::uint8_t {
   flag_exposed = 8,      // rendezvous on shared memory: an Exposed follows
   flag_ahead = 16,       // logged, over a network: sent before the record was published; its sender may die before it is
   flag_follows = 32,     // rendezvous, over a network: the first pieces of the payload follow unasked (docs/tcp.md)
+  flag_asks = 64,        // credit: the receiver is to tell once it is level with its predecessors (engine/how_far.cpp)
+  flag_level = 128,      // credit: this rank is
 };
 
 inline constexpr std::uint8_t flags_anywhere = flag_synchronous | flag_numbered | flag_logged;
 inline constexpr std::uint8_t flags_on_shared_memory = flags_anywhere | flag_exposed;
-inline constexpr std::uint8_t flags_on_network = flags_anywhere | flag_ahead | flag_follows;
+inline constexpr std::uint8_t flags_on_network = flags_anywhere | flag_ahead | flag_follows | flag_asks | flag_level;
 
 struct FrameHeader {
   FrameKind kind{};
