@@ -497,6 +497,7 @@ class EngineImpl {
   void say_unrecorded();
   Result<> attach_recorder();
   void store_libc_event(Bytes event);
+  void await_stable();
   void flush_clock_reads() {
     if (recorder) recorder->flush();
   }
@@ -517,9 +518,10 @@ class EngineImpl {
   struct Behind {
     std::uint64_t messages = 0;  // that others have had of the predecessors, and this rank has not sent yet, as far as they have told
     bool to_finalize = false;    // the predecessors had come to MPI_Finalize, which others have left
+    bool to_call = false;        // they had ended this call: of what comes behind it something is known
     bool known = false;          // somebody has had messages of this rank
     bool all_told = true, all_level = true;  // of those that have not left MPI_Finalize
-    bool none() const { return messages == 0 && !to_finalize; }
+    bool none() const { return messages == 0 && !to_finalize && !to_call; }
   };
   Behind behind_peers();
   bool has_told(const Peer& peer) const;
@@ -591,6 +593,7 @@ class EngineImpl {
   std::unique_ptr<segment::LogWriter> log_;
   std::vector<std::unique_ptr<PeerLog>> own_past_;
   std::unique_ptr<SentBefore> sent_before_;
+  std::uint64_t known_calls_ = 0;  // predecessors had begun that call, as the recorder knows, also if their node was lost
   std::uint64_t past_calls_ = 0;  // MPI calls that predecessors are known to have begun; 0: the node that knew was lost
   std::uint64_t board_epoch_ = 0;
   bool self_unprotected_ = false;

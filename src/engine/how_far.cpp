@@ -43,6 +43,7 @@ bool EngineImpl::is_level(const Peer& peer) const {
 
 EngineImpl::Behind EngineImpl::behind_peers() {
   Behind behind;
+  behind.to_call = calls.number <= known_calls_;
   for (const auto& peer : peers) {
     if (peer->rank == job.self) continue;
     const std::uint64_t taken = taken_before(*peer), sent = messages_sent(*peer);

@@ -166,6 +166,7 @@ Result<> EngineImpl::load_past() {
   sent_before_ = std::make_unique<SentBefore>(std::move(logs), job.rank_count);
   caught_up_ = false;
   recorder_waits_ = recorder != nullptr;
+  if (recorder) known_calls_ = recorder->last_call();
   if (recorder_waits_) keep_out_of_sight();
   return {};
 }
@@ -227,7 +228,7 @@ void EngineImpl::tell_recorder() {
 // which that is not known yet, if any of it is out of sight.
 void EngineImpl::tell_recorder_as_peers_know() {
   using wire::ReplayEnd;
-  if (protocol.replaying()) return;
+  if (protocol.replaying() || calls.number < known_calls_) return;
   Behind behind = behind_peers();
   if (behind.none() && !(behind.all_told && behind.all_level)) {
     if (tell_recorder(ReplayEnd::unknown)) return void(tell_recorder(ReplayEnd::events));
@@ -268,7 +269,7 @@ void EngineImpl::finalize() {
   if (!caught_up_ && calls.number >= past_calls_) report_caught_up();  // else the run before had joined again
   if (recorder_waits_ && caught_up_) {
     // What comes behind this call, its predecessors may have done: the recorder settles it when the process ends.
-    const bool is_last = past_file_calls_ > 0 ? calls.number == past_file_calls_ : behind_peers().to_finalize;
+    const bool is_last = past_file_calls_ > 0 ? calls.number == past_file_calls_ : !behind_peers().none();
     tell_recorder(is_last ? wire::ReplayEnd::last_call : past_file_calls_ == 0 ? wire::ReplayEnd::as_peers_know : wire::ReplayEnd::past);
     recorder_waits_ = false;
   }

@@ -1,6 +1,8 @@
 // Events of the C library: the recorder of the process (src/recorder) has them stored here, in the rank's event stream.
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include "engine/engine_impl.hpp"
 
@@ -9,6 +11,8 @@ namespace {
 
 // In this library, wherever it was loaded.
 void marker_of_the_library() {}
+
+constexpr std::int64_t ask_again_ns = 10'000'000, spin_for_stable_ns = 20'000;
 
 }  // namespace
 
@@ -32,10 +36,16 @@ void EngineImpl::say_unrecorded() {
 
 Result<> EngineImpl::attach_recorder() {
   if (!recorder) return {};
-  auto append = [](void* self, const void* event, std::size_t bytes) {
+  wire::EventStore store;
+  store.self = this;
+  store.append = [](void* self, const void* event, std::size_t bytes) {
     static_cast<EngineImpl*>(self)->store_libc_event(Bytes(static_cast<const std::byte*>(event), bytes));
   };
-  if (recorder->attach(append, this, &control.header().clock_reads)) return {};
+  if (node_level_) {
+    store.await_stable = [](void* self) { static_cast<EngineImpl*>(self)->await_stable(); };
+    store.call = &control.header().call;
+  }
+  if (recorder->attach(&store, &control.header().clock_reads)) return {};
   return fail(Lost::job, "the program has read more clocks and random numbers before MPI_Init than are kept (16 MiB): --record-libc no "
                          "leaves them alone");
 }
@@ -80,6 +90,24 @@ void EngineImpl::store_libc_event(Bytes event) {
   counters().determinants = protocol.event_count();
   if (node_level_) libc_events_wait_ = true;
   else protocol.gate().on_stable(protocol.gate().events());
+}
+
+// Outside MPI, where the program is about to change a file: nothing is taken from the rails meanwhile. Protocol optimist: what this rank depends on is not known here.
+void EngineImpl::await_stable() {
+  if (optimist_ || finalizing_) return;
+  const AgentLink::Stable wanted{past_events_ + log_->published(job.rank_count), TestClock{segment::load_relaxed(control.header().last_failed_test)}};
+  const auto is_stable = [&] {
+    const AgentLink::Stable stable = agent->stable();
+    return stable.events >= wanted.events && stable.last_failed >= wanted.last_failed;
+  };
+  for (std::int64_t told = 0, began = now_ns(); !is_stable();) {
+    const std::int64_t now = now_ns();
+    if (now > told + ask_again_ns) agent->tell(wire::BootstrapKind::determined), told = now;
+    if (now < began + spin_for_stable_ns) continue;
+    pollfd end{agent->descriptor(), 0, 0};
+    timespec pause{0, 20'000};
+    if (::ppoll(&end, 1, &pause, nullptr) > 0) ::_exit(1);  // the agent ends its ranks when it ends
+  }
 }
 
 }  // namespace hf::engine

@@ -30,7 +30,7 @@ void EngineImpl::released_matches() {
 }
 
 // What is known of the predecessors has not been done again yet.
-bool EngineImpl::is_behind() const { return !caught_up_ && (calls.number < past_calls_ || protocol.replaying()); }
+bool EngineImpl::is_behind() const { return !caught_up_ && (calls.number < std::max(past_calls_, known_calls_) || protocol.replaying()); }
 
 void EngineImpl::report_caught_up() {
   caught_up_ = true;

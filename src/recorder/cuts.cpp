@@ -38,6 +38,7 @@ int cut_once(std::uint64_t hash, Name* instead, off_t bytes, Cut cut) {
   if (!begun) {
     if (instead) settle(*instead);
     process.recording.record_file(FileStep::cut, hash, {bytes, 0});
+    process.await_stable();
   }
   const int result = begun && instead ? cut_out_of_sight(*instead, bytes, !known) : cut();
   if (known) return 0;

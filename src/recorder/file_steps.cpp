@@ -243,6 +243,12 @@ bool comes_again(const Name& name, FileStep step) {
   return process.recording.replay_file(step, name.hash, name.count(step), state);
 }
 
+bool is_opened_again(const Name& name) {
+  FileState state;
+  const bool opens = process.recording.replay_file(FileStep::opening, name.hash, name.count(FileStep::written), state);
+  return opens || comes_again(name, FileStep::used) || comes_again(name, FileStep::written);
+}
+
 bool is_made_here(const char* path) {
   Name* name = name_of(hash_of(path));
   return name && name->made_here;

@@ -30,6 +30,7 @@ bool others_have_replaced(const char* path, std::int64_t identity);  // what the
 bool starts_processes();  // this rank, in the run before
 bool is_left_to_processes(const Name& name);  // this rank has removed it, and has started processes, which may have read it before
 bool comes_again(const Name& name, FileStep step);  // the run before has done it once more with the file
+bool is_opened_again(const Name& name);  // by the run before, or was about to be
 bool is_made_here(const char* path);  // Name::made_here
 // It is none of an earlier job, run or rank that anybody would miss: made by this incarnation, though perhaps in another thread or by another name; since it began, which
 // may have been by a process that it has started; or a socket, a pipe, or below /dev.
@@ -100,6 +101,7 @@ int do_once_aside(Once& once, Do what) {
     settle(once.acts_on);
     if (once.overwrites) keep_if_read(once.overwrites);
     process.recording.record_file(once.step, once.hash, before);
+    process.await_stable();
   }
   if (once.begun && once.spares_newer && (before.changed_ns & older) != 0) once.after_success = false;
   once.overwrote = (before.changed_ns & overwrote) != 0;

@@ -87,6 +87,7 @@ Used open_known(const char* path, Way way, Open open) {
   }
   const bool done = way.empties || way.creates ? open_by_making(path, way.empties, open) : open(used.found == Found::unread ? "/dev/null" : Where(path).path());
   if (done && way.updates()) note_update(path);
+  if (done && way.writes && !way.empties) process.await_stable();
   return used;
 }
 

@@ -95,7 +95,7 @@ bool move_out_of_sight(Name& name, const char* to) {
 
 void drop_if_over(Name& name) {
   FileState state;
-  const bool comes = comes_again(name, FileStep::used) || comes_again(name, FileStep::written) || process.recording.replay_file(FileStep::passed_on, name.hash, 0, state);
+  const bool comes = is_opened_again(name) || process.recording.replay_file(FileStep::passed_on, name.hash, 0, state);
   if (name.out_of_sight == 0 || comes) return;
   if (name.instead == Instead::updated) drop_if_closed(name);
   else if (name.instead != Instead::appended && !is_in_use(name.out_of_sight)) drop_out_of_sight(name);

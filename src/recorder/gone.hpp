@@ -53,9 +53,12 @@ bool make_again(const char* path, Name& name, bool closed, Open open) {
 
 // The run before had not come to this opening.
 template <class Open>
-bool open_first(const char* path, Name& name, bool empties, Open open) {
+bool open_first(const char* path, Name& name, unsigned occurrence, bool empties, Open open) {
   settle(path);
   if (empties) keep_if_read(path);
+  FileState state;
+  if (!process.recording.replay_file(FileStep::opening, name.hash, occurrence, state)) process.recording.record_file(FileStep::opening, name.hash, {0, 0});
+  process.await_stable();
   const bool done = open(path);
   const int error = errno;
   if (done) drop_out_of_sight(name);
@@ -72,7 +75,7 @@ bool open_by_making(const char* path, bool empties, Open open) {
   if (!name) return open(path);
   const unsigned occurrence = name->count(FileStep::written)++;
   FileState state;
-  if (!process.recording.replay_file(FileStep::written, name->hash, occurrence, state)) return open_first(path, *name, empties, open);
+  if (!process.recording.replay_file(FileStep::written, name->hash, occurrence, state)) return open_first(path, *name, occurrence, empties, open);
   if (state.bytes < 0) {
     open("");  // takes memory and gives it back, as that which failed
     errno = static_cast<int>(-state.bytes);

@@ -183,6 +183,7 @@ bool Process::load(const std::byte* past, const wire::PastInfo& info) {
   if (places == MAP_FAILED) return false;
   recording.load(past, info.bytes, info.clock_reads, static_cast<FilePlace*>(places));
   threads.order.load(past, info.bytes, info.thread_turns);
+  noted_call_ = recording.last_call();
   return true;
 }
 
@@ -214,7 +215,7 @@ void Process::before_fork() {
 // not, may go on: what it records stays in its own memory.
 void Process::decide_fork() {
   fork_ = Fork::of_no_rank;
-  if (state_ != State::on || append_) return;
+  if (state_ != State::on || has_begun()) return;
   ++forks_;
   if (recording.is_next(Call::child, forks_)) fork_ = Fork::of_rank;
   else if (recording.is_over()) fork_ = Fork::perhaps_of_rank;
@@ -255,9 +256,9 @@ void Process::record_beginning() {
 }
 
 void Process::append_in_turn(const void* event, std::size_t bytes) {
-  if (!append_) return keep(event, bytes);
+  if (!has_begun()) return keep(event, bytes);
   if (!program_is_recorded_ || !host_is_recorded_ || !began_is_recorded_) record_beginning();
-  append_(append_self_, event, bytes);
+  store_.append(store_.self, event, bytes);
 }
 
 void Process::keep(const void* event, std::size_t bytes) {
@@ -288,10 +289,9 @@ bool Process::begin(const void* inside) {
   return true;
 }
 
-bool Process::attach(Append append, void* self, std::uint64_t* clock_reads) {
+bool Process::attach(const wire::EventStore& store, std::uint64_t* clock_reads) {
   if (too_many_) return false;
-  append_ = append;
-  append_self_ = self;
+  store_ = store;
   for (std::size_t at = 0; at < kept_bytes_;) {
     EventHead head;
     memcpy(&head, kept_ + at, sizeof head);
@@ -303,6 +303,28 @@ bool Process::attach(Append append, void* self, std::uint64_t* clock_reads) {
   published_reads_ = clock_reads;
   publish_reads();
   return true;
+}
+
+void Process::await_stable() {
+  if (!store_.await_stable) return;
+#ifndef HOLDFAST_MUTATE_UNSTABLE_STEPS
+  flush();
+  note_call();
+  store_.await_stable(store_.self);
+#endif
+}
+
+// How far the run before had come is known to others by its messages, and it may not send any.
+void Process::note_call() {
+  const std::uint64_t call = __atomic_load_n(store_.call, __ATOMIC_RELAXED);
+  if (call <= noted_call_) return;
+  noted_call_ = call;
+  recording.record_file(FileStep::in_call, 0, {static_cast<std::int64_t>(call), 0});
+}
+
+void Process::flush() {
+  recording.flush_clock();
+  threads.flush();
 }
 
 void Process::diverged(const char* what) {
@@ -331,13 +353,9 @@ static bool hear_of_end(wire::ReplayEnd end) {
 extern "C" [[gnu::visibility("default")]] const hf::wire::RecorderLink holdfast_recorder = {
     hf::wire::recorder_version,
     [](const void* inside) { return hf::recorder::process.begin(inside); },
-    [](void (*append)(void*, const void*, std::size_t), void* self, std::uint64_t* reads) {
-      return hf::recorder::process.attach(append, self, reads);
-    },
-    [] {
-      hf::recorder::process.recording.flush_clock();
-      hf::recorder::threads.flush();
-    },
+    [](const hf::wire::EventStore* store, std::uint64_t* reads) { return hf::recorder::process.attach(*store, reads); },
+    [] { return hf::recorder::process.recording.last_call(); },
+    [] { hf::recorder::process.flush(); },
     [](hf::wire::ReplayEnd end) { return hf::recorder::hear_of_end(end); },
     [](const hf::wire::ThreadOwner* owner) { hf::recorder::threads.decide(owner); },
     [] { hf::recorder::threads.order_if_several(); },

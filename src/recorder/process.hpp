@@ -38,7 +38,7 @@ class Process {
   }
   bool sets_clocks() const { return recording.sets_clocks(); }  // false: they are the system's
   bool on_other_host(const void* caller) const { return !recording.is_first_host() && !is_of_library(caller); }
-  bool has_begun() const { return append_ != nullptr; }  // MPI_Init has: events are stored
+  bool has_begun() const { return store_.append != nullptr; }  // MPI_Init has: events are stored
   // It records, or will.
   bool may_record() const { return state_ != State::off; }
   // What is recorded in a call comes after what it stores: the reads of a clock that have no event.
@@ -52,8 +52,10 @@ class Process {
 
   // wire::RecorderLink
   bool begin(const void* inside);
-  using Append = void (*)(void* self, const void* event, std::size_t bytes);
-  bool attach(Append append, void* self, std::uint64_t* clock_reads);
+  bool attach(const wire::EventStore& store, std::uint64_t* clock_reads);
+  void flush();  // an event for the reads of a clock that have none yet, and one for the operations of threads
+  // What the program does next cannot be undone, nor done twice: nobody is to lose what it depends on.
+  void await_stable();
 
   Recording recording;
 
@@ -76,13 +78,14 @@ class Process {
   void record_beginning();
   void append_in_turn(const void* event, std::size_t bytes);
   void keep(const void* event, std::size_t bytes);
+  void note_call();
   [[noreturn]] static void diverged(const char* what);
 
   State state_ = State::unknown;
   timespec began_{};
   const void* thread_ = nullptr;
-  Append append_ = nullptr;
-  void* append_self_ = nullptr;
+  wire::EventStore store_;  // without functions before MPI_Init
+  std::uint64_t noted_call_ = 0;
   std::uint64_t unpublished_reads_ = 0;
   std::uint64_t* published_reads_;
   // Events from before MPI_Init.

@@ -235,6 +235,13 @@ void Recording::record_file(FileStep step, std::uint64_t name, FileState state) 
 #endif
 }
 
+std::uint64_t Recording::last_call() const {
+  const FileIndex::Range calls = files_.find(0, static_cast<std::uint32_t>(FileStep::in_call));
+  FileState last{0, 0};
+  if (calls.size() > 0) memcpy(&last, files_.body(calls.end[-1]), sizeof last);
+  return static_cast<std::uint64_t>(last.bytes);
+}
+
 void Recording::record_value(Call call, std::uint64_t value) {
 #ifndef HOLDFAST_MUTATE_DROP_LIBC_VALUE
   const EventHead event{EventKind::libc_value, static_cast<std::uint32_t>(call), value};

@@ -45,9 +45,11 @@ enum class FileStep : std::uint32_t {
   updated,                        // opened to be written at places, and not emptied; when that has been done: a sum of what it contained, and which file it is
   passed_on,                      // given another name
   entered,                        // a directory, or one in it, is that of the process, or files have been opened in it by its descriptor
+  opening,                        // about to be `written`: the n-th that is
+  in_call,                        // of no name: a file is about to be changed in this MPI call, or behind it
   ended = 32
 };
-inline constexpr unsigned file_steps = static_cast<unsigned>(FileStep::entered) + 1;
+inline constexpr unsigned file_steps = static_cast<unsigned>(FileStep::in_call) + 1;
 struct FileState {
   std::int64_t bytes = -1;  // -1: it is not there
   std::int64_t changed_ns = 0;  // of what is used to be read only, a sum of what it contains
@@ -121,6 +123,7 @@ class Recording {
   // what the run before has left there.
   bool replay_file(FileStep step, std::uint64_t name, unsigned occurrence, FileState& state) const;
   void record_file(FileStep step, std::uint64_t name, FileState state);
+  std::uint64_t last_call() const;  // of FileStep::in_call; 0: there is none
   bool was_closed(FileStep closed, std::uint64_t name, unsigned occurrence) const;  // what was opened by the n-th such opening
   void record_closed(FileStep closed, std::uint64_t name, unsigned occurrence);     // if that is not known
   bool is_first() const { return begin_ == end_; }  // no predecessor has recorded anything

@@ -394,7 +394,7 @@ void begin_last_call(wire::ReplayEnd end) {
   begin_last_call_appended();
   for (Updated& one : all) {
     if (one.fd == 0 || one.is_gone) continue;
-    const bool comes = one.name && (comes_again(*one.name, FileStep::used) || comes_again(*one.name, FileStep::written));
+    const bool comes = one.name && is_opened_again(*one.name);
     if (!comes && one.opened == 0 && !is_in_use(one.fd)) drop(one);
     else end_beginning(one);
   }

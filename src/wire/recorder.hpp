@@ -6,7 +6,7 @@
 
 namespace hf::wire {
 
-inline constexpr std::uint32_t recorder_version = 6;
+inline constexpr std::uint32_t recorder_version = 7;
 inline constexpr const char* recorder_symbol = "holdfast_recorder";
 inline constexpr const char* recorder_file = "libholdfast_recorder.so";
 
@@ -18,6 +18,15 @@ struct ThreadOwner {
   void (*end)(void* self, const char* text) = nullptr;  // the replay differs; does not return
   bool may_give_up = false;  // the order does not matter while only one thread calls MPI; others' clocks are not recorded until another one has
   std::uint64_t* word = nullptr;                        // where the number of operations is stored
+};
+
+// Where events go. By a thread that may record, under its locks.
+struct EventStore {
+  void* self = nullptr;
+  void (*append)(void* self, const void* event, std::size_t bytes) = nullptr;
+  // Null where nothing of it can be lost, or it may be. Returns once no loss that the job survives can lose what was appended; and the number of the MPI call last begun.
+  void (*await_stable)(void* self) = nullptr;
+  const std::uint64_t* call = nullptr;
 };
 
 // How far this rank has come in its replay.
@@ -36,9 +45,11 @@ struct RecorderLink {
   // MPI_Init has begun, in the thread that records from now on; calls from the loaded object around `inside` are the library's own.
   // False: the recorder could not ask the agent for what this rank's predecessors recorded, or this is the child of a process that it cannot go on from.
   bool (*begin)(const void* inside);
-  // Events go to `append` from now on, those from before at once; the number of clock reads is stored into `*clock_reads`. False: too
+  // Events go to the store from now on, those from before at once; the number of clock reads is stored into `*clock_reads`. False: too
   // much was recorded before.
-  bool (*attach)(void (*append)(void* self, const void* event, std::size_t bytes), void* self, std::uint64_t* clock_reads);
+  bool (*attach)(const EventStore* store, std::uint64_t* clock_reads);
+  // In which MPI call, or behind which one, the run before is known to have changed a file; 0: not known.
+  std::uint64_t (*last_call)();
   // Writes an event for the reads of a clock that have none yet, and one for the operations of threads.
   void (*flush)();
 
