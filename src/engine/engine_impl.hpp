@@ -475,6 +475,7 @@ class EngineImpl {
   void write_all();
   void tell_dependencies(Peer& to);
   bool depends_on_nothing();
+  bool is_independent();
   void send_dependencies(Peer& to, std::span<const core::vprotocol::Dependency> list);
   void carry_dependencies(const segment::Record& record, Bytes list);
   bool has_offered_all(const Peer& to) const;

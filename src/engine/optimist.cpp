@@ -169,6 +169,13 @@ bool EngineImpl::depends_on_nothing() {
   return protocol.gate().open() && optimist_->vector().empty() && !optimist_->has_held();
 }
 
+// The same of what the program does outside MPI.
+bool EngineImpl::is_independent() {
+  if (agent->cut_total() != cuts_seen_) look_whether_orphan();
+  look_at_dependencies();
+  return protocol.gate().open() && optimist_->vector().empty();
+}
+
 // ---- acknowledgements of synchronous messages: they wait until what the rank depended on then is stable
 
 // False: it is kept until then.

@@ -92,11 +92,13 @@ void EngineImpl::store_libc_event(Bytes event) {
   else protocol.gate().on_stable(protocol.gate().events());
 }
 
-// Outside MPI, where the program is about to change a file: nothing is taken from the rails meanwhile. Protocol optimist: what this rank depends on is not known here.
+// Outside MPI, where the program is about to change a file: nothing is taken from the rails meanwhile.
 void EngineImpl::await_stable() {
-  if (optimist_ || finalizing_) return;
+  if (finalizing_ || (optimist_ && threads_ordered)) return;  // another thread may be in the engine, and await something itself
+  if (optimist_) write_all();
   const AgentLink::Stable wanted{past_events_ + log_->published(job.rank_count), TestClock{segment::load_relaxed(control.header().last_failed_test)}};
   const auto is_stable = [&] {
+    if (optimist_) return is_independent();
     const AgentLink::Stable stable = agent->stable();
     return stable.events >= wanted.events && stable.last_failed >= wanted.last_failed;
   };

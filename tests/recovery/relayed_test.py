@@ -1,6 +1,7 @@
-"""Of a rank whose node is lost, only ranks that are being recovered too may know how far it had come: what others have written since stays (src/engine/how_far.cpp).
+"""Of a rank whose node is lost, only ranks that are being recovered too may know how far it had come, or nobody: what others have written since stays (src/engine/how_far.cpp), and no
+step is done twice (docs/recorder.md, Files).
 
-    relayed_test.py BUILD RELAYED [mutated]
+    relayed_test.py BUILD RELAYED ONLY_RECEIVES [mutated]
 """
 
 import concurrent.futures
@@ -14,7 +15,7 @@ from pathlib import Path
 import jobs
 from some import some
 
-BUILD, RELAYED = (Path(sys.argv.pop(1)).resolve() for _ in range(2))
+BUILD, RELAYED, ONLY_RECEIVES = (Path(sys.argv.pop(1)).resolve() for _ in range(3))
 ROUNDS = 60
 SEED = int(os.environ.get("HOLDFAST_SEED", random.randrange(1 << 31)))
 
@@ -33,8 +34,17 @@ def story(way, inject, spares=1):
             return f"seed {SEED}: {outcome.shell_line()}\n{outcome.stderr}\n{file.read_text()}"
 
 
+def told_story(protocol, inject):
+    with tempfile.TemporaryDirectory() as directory:
+        outcome = jobs.run(BUILD, 4, [ONLY_RECEIVES, directory], nodes=2, options=["--spares", "1", "--protocol", protocol], inject=inject, timeout_s=60)
+        files = {file.name: file.read_text() if file.is_file() else None for file in Path(directory).iterdir()}
+    wanted = {"count": "40\n"} | {f"done_{i}": f"{i}\n" for i in range(40)} | {f"open_{i}": None for i in range(37, 40)}
+    if outcome.exit_code != 0 or files != wanted:
+        return f"seed {SEED}: {outcome.shell_line()}\n{outcome.stderr}\n{files}"
+
+
 class Relayed(unittest.TestCase):
-    def check(self, stories):
+    def check(self, stories, story=story):
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             failed = [said for said in pool.map(lambda s: story(*s), stories) if said]
         self.assertEqual(failed, [], "\n".join(failed))
@@ -47,6 +57,11 @@ class Relayed(unittest.TestCase):
 
     def test_a_rank_that_is_killed_while_another_needs_it(self):
         self.check([("together", ["node:1,at=70ms", "kill:rank=4,at=112ms", "kill:rank=3,at=206ms"])] * 3)
+
+    def test_a_rank_that_only_receives(self):
+        at = random.Random(SEED)
+        self.check([(protocol, [f"node:1,at={at.randrange(20, 200)}ms", *([f"kill:rank=2,at={at.randrange(20, 400)}ms"] if i % 2 else [])])
+                    for protocol in ("pessimist", "optimist") for i in range(3)], told_story)
 
     def test_ranks_that_are_killed_again(self):
         self.check((random.Random(seed).choice(("relayed", "straight", "together")), self.deaths(random.Random(seed)), 2) for seed in some(range(SEED, SEED + 40), 4))
