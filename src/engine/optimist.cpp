@@ -171,7 +171,7 @@ bool EngineImpl::depends_on_nothing() {
 
 // The same of what the program does outside MPI.
 bool EngineImpl::is_independent() {
-  if (agent->cut_total() != cuts_seen_) look_whether_orphan();
+  look_at_cuts();
   look_at_dependencies();
   return protocol.gate().open() && optimist_->vector().empty();
 }

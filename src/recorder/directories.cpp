@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "recorder/file_steps.hpp"
+#include "recorder/listings.hpp"
 #include "recorder/made.hpp"
 #include "recorder/opened.hpp"
 
@@ -100,6 +101,8 @@ HOLDFAST_REPLACES int unlinkat(int directory, const char* path, int flags) noexc
   auto unlink = [=] { return next(next_unlinkat, "unlinkat")(directory, path, flags); };
   const FileStep step = (flags & AT_REMOVEDIR) != 0 ? FileStep::directory_removed : FileStep::removed;
   if (is_plain(CALLER, directory, path)) return remove_once(step, path, unlink);
+  char whole[4096];
+  if (put_listed(CALLER, directory, path, whole)) return remove_once(step, whole, unlink);
   if (!process.records_in_main_thread(CALLER)) return unlink();
   return aside([=] { return unlink_in(directory, path, flags); });
 }

@@ -189,6 +189,7 @@ int rename_once(const char* from, const char* to, Rename rename) {
   });
 }
 
+int open_to_list(const void* caller, const char* path);  // files.cpp: as opendir does
 int open_as_program(const char* path, int flags, mode_t mode);  // files.cpp, in the main thread
 bool put_path_of(int directory, char (&path)[4096]);            // directories.cpp: of an open directory
 

@@ -24,8 +24,6 @@ int (*next_open)(const char*, int, ...);
 int (*next_openat)(int, const char*, int, ...);
 FILE* (*next_fopen)(const char*, const char*);
 FILE* (*next_freopen)(const char*, const char*, FILE*);
-int (*next_scandir)(const char*, dirent***, int (*)(const dirent*), int (*)(const dirent**, const dirent**));
-int (*next_scandir64)(const char*, dirent64***, int (*)(const dirent64*), int (*)(const dirent64**, const dirent64**));
 
 // The file, a stream or a descriptor, was opened by the last of these steps with the name.
 template <class File>
@@ -213,24 +211,11 @@ FILE* open_again(const void* caller, const char* path, const char* mode, FILE* s
   return shows ? open(path, mode) : open_stream(caller, path, mode, open);
 }
 
+}  // namespace
+
 int open_to_list(const void* caller, const char* path) {
   return open_file(caller, path, O_RDONLY | O_NONBLOCK | O_DIRECTORY | O_CLOEXEC | O_LARGEFILE, 0);
 }
-
-// `scan_at` is given the directory that was opened, by another name.
-template <class ScanAt>
-int scan(const void* caller, const char* path, ScanAt scan_at) {
-  const int fd = open_to_list(caller, path);
-  if (fd < 0) return -1;
-  char link[32];
-  ::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  const int found = scan_at(link), error = errno;
-  close_by_system(fd);
-  errno = error;
-  return found;
-}
-
-}  // namespace
 
 int open_as_program(const char* path, int flags, mode_t mode) {
   return open_recorded(path, flags, [=](const char* where, int with) { return next(next_open, "open")(where, with, mode); });
@@ -296,18 +281,3 @@ HOLDFAST_REPLACES FILE* fopen64(const char* path, const char* mode) { return ope
 
 HOLDFAST_REPLACES FILE* freopen(const char* path, const char* mode, FILE* stream) { return open_again(CALLER, path, mode, stream); }
 HOLDFAST_REPLACES FILE* freopen64(const char* path, const char* mode, FILE* stream) { return open_again(CALLER, path, mode, stream); }
-
-HOLDFAST_REPLACES DIR* opendir(const char* path) {
-  const int fd = open_to_list(CALLER, path);
-  DIR* directory = fd < 0 ? nullptr : fdopendir(fd);
-  if (fd >= 0 && !directory) close_by_system(fd);
-  return directory;
-}
-
-HOLDFAST_REPLACES int scandir(const char* path, dirent*** to, int (*select)(const dirent*), int (*compare)(const dirent**, const dirent**)) {
-  return scan(CALLER, path, [=](const char* where) { return next(next_scandir, "scandir")(where, to, select, compare); });
-}
-
-HOLDFAST_REPLACES int scandir64(const char* path, dirent64*** to, int (*select)(const dirent64*), int (*compare)(const dirent64**, const dirent64**)) {
-  return scan(CALLER, path, [=](const char* where) { return next(next_scandir64, "scandir64")(where, to, select, compare); });
-}

@@ -10,6 +10,7 @@
 #include "recorder/file_steps.hpp"
 #include "recorder/gone.hpp"
 #include "recorder/contents.hpp"
+#include "recorder/listings.hpp"
 #include "recorder/opened.hpp"
 #include "recorder/updates.hpp"
 
@@ -187,8 +188,10 @@ int recorded_status(int directory, const char* path, struct stat* to, int flags)
 int status_at(const void* caller, int directory, const char* path, struct stat* to, int flags) {
   const bool of_open = (flags & AT_EMPTY_PATH) != 0 && is_name(path) && path[0] == 0 && directory != AT_FDCWD;
   if (of_open) return status_of_open(directory, to);
-  if (!is_recorded(caller, directory, path)) return system_status(directory, path, to, flags);
-  return aside([=] { return recorded_status(directory, path, to, flags); });
+  char whole[4096];
+  const char* name = put_listed(caller, directory, path, whole) ? whole : path;
+  if (!is_recorded(caller, directory, name)) return system_status(directory, path, to, flags);
+  return aside([=] { return recorded_status(directory, name, to, flags); });
 }
 
 int access_at(const void* caller, int directory, const char* path, int mode, int flags) {
@@ -244,7 +247,8 @@ HOLDFAST_REPLACES int __fxstat64(int, int fd, struct stat64* to) noexcept { retu
 
 HOLDFAST_REPLACES int statx(int directory, const char* path, int flags, unsigned mask, struct statx* to) noexcept {
   const void* caller = HOLDFAST_CALLER;
-  if (!is_recorded(caller, directory, path)) {
+  char whole[4096];
+  if (!is_recorded(caller, directory, put_listed(caller, directory, path, whole) ? whole : path)) {
     const int result = next(next_statx, "statx")(directory, path, flags, mask, to);
     if (result == 0 && (flags & AT_EMPTY_PATH) != 0) show_in_sight(*to);
     return result;

@@ -20,7 +20,7 @@ using core::vprotocol::EventKind;
 enum class Call : std::uint32_t {
   process_id = 1, parent_id, usage, process_times, random_bytes, random_device, program, stack_guard, mpi_time,
   processor, system_info, load, file_system, child, host_clocks,
-  began, kept_file, available_pages, interval_timer, child_usage
+  began, kept_file, available_pages, interval_timer, child_usage, listing
 };
 
 inline constexpr std::uint32_t clock_count = 12;  // CLOCK_REALTIME to CLOCK_TAI

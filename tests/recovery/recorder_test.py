@@ -4,6 +4,7 @@
 """
 
 import os
+import random
 import re
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import side_by_side  # noqa: E402
 from some import some, stories_of  # noqa: E402
 
 BUILD, CLOCKS, FILES, NAMES = (Path(sys.argv.pop(1)).resolve() for _ in range(4))
-CLEANING, ASKED, SCRATCH, KEPT, ORDERS_READ, ADDED, UNCUT, OWN_FILES, PARTS, MOVED, TREES = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch", "kept", "orders_read", "added", "uncut", "own_files", "parts", "moved", "trees"))
+CLEANING, ASKED, SCRATCH, KEPT, ORDERS_READ, ADDED, UNCUT, OWN_FILES, PARTS, MOVED, TREES, LISTED = (NAMES.with_name(f"recovery_{name}") for name in ("cleaning", "asked", "scratch", "kept", "orders_read", "added", "uncut", "own_files", "parts", "moved", "trees", "listed"))
 LIBRARY = NAMES.parent.parent / "lib/libmpi_abi.so.1"
 HERE = Path(__file__).resolve().parent
 LARGE = " " * (1 << 20)  # more than is kept of a file
@@ -599,6 +600,16 @@ class Recorder(unittest.TestCase):
                 file.write_text("XXXXYYYY")
                 outcome = jobs.run(BUILD, 3, [program, file, when], options=["--nodes", "3", "--spares", "1"], inject=["node:1,at=300ms"])
                 self.assertEqual((outcome.exit_code, file.read_text(), outcome.kills), (0, "new!last", 1), outcome.shell_line() + outcome.stderr)
+
+    def test_what_a_directory_lists(self):
+        left = {f"kept_1_{i}" for i in range(24)} | {f"made_{rank}_{i}" for rank in (1, 2) for i in (22, 23)}
+        drawn = random.Random(os.environ.get("HOLDFAST_SEED"))
+        kills = [([f"kill:rank=1,call={drawn.randrange(2, 78)}", f"kill:rank=2,call={drawn.randrange(2, 54)}"], []) for _ in range(3)]
+        lost = [([f"node:{drawn.randrange(1, 3)},at={drawn.randrange(20, 120)}ms"], ["--nodes", "3", "--spares", "1", "--protocol", protocol]) for protocol in ("pessimist", "optimist")]
+        for inject, options in kills + lost:
+            with tempfile.TemporaryDirectory() as directory:
+                outcome = jobs.run(BUILD, 3, [LISTED, directory], options=options, inject=inject)
+                self.assertEqual((outcome.exit_code, outcome.stdout, {file.name for file in Path(directory).iterdir()}), (0, b"191364940\n", left), outcome.shell_line() + outcome.stderr)
 
     def test_a_file_of_the_main_thread_where_another_one_calls_mpi(self):
         with tempfile.TemporaryDirectory() as name:
