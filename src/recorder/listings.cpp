@@ -1,7 +1,8 @@
-// What a directory lists (opendir, readdir, scandir), in the main thread: a replay finds the names that the run before found, in the same order, whoever has made or removed files since. It is
+// What a directory lists (opendir, readdir, scandir, glob), in the main thread: a replay finds the names that the run before found, in the same order, whoever has made or removed files since. It is
 // read whole, and recorded, when the directory is opened.
 #include <dirent.h>
 #include <errno.h>
+#include <glob.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ int (*next_closedir)(DIR*);
 void (*next_rewinddir)(DIR*);
 void (*next_seekdir)(DIR*, long);
 long (*next_telldir)(DIR*);
+int (*next_glob)(const char*, int, int (*)(const char*, int), glob64_t*);
 int (*next_scandir)(const char*, dirent64***, int (*)(const dirent64*), int (*)(const dirent64**, const dirent64**));
 
 struct Entry {
@@ -220,6 +222,27 @@ int scan(const void* caller, const char* path, Names* to, int (*select)(const di
   return static_cast<int>(count);
 }
 
+// The C library's glob looks past this library, unless it is given functions to look with.
+int glob_recorded(const void* caller, const char* pattern, int flags, int (*failed)(const char*, int), glob64_t* found) {
+  auto find = [=](int with) { return next(next_glob, "glob64")(pattern, with, failed, found); };
+  if ((flags & GLOB_ALTDIRFUNC) != 0 || !process.records_in_main_thread(caller)) return find(flags);
+  const glob64_t before = *found;
+  found->gl_opendir = [](const char* path) -> void* { return ::opendir(path); };
+  found->gl_readdir = [](void* directory) { return ::readdir64(static_cast<DIR*>(directory)); };
+  found->gl_closedir = [](void* directory) { ::closedir(static_cast<DIR*>(directory)); };
+  found->gl_stat = [](const char* path, struct stat64* to) { return ::stat64(path, to); };
+  found->gl_lstat = [](const char* path, struct stat64* to) { return ::lstat64(path, to); };
+  const int result = find(flags | GLOB_ALTDIRFUNC);
+  found->gl_flags &= ~GLOB_ALTDIRFUNC;
+  found->gl_opendir = before.gl_opendir;
+  found->gl_readdir = before.gl_readdir;
+  found->gl_closedir = before.gl_closedir;
+  found->gl_stat = before.gl_stat;
+  found->gl_lstat = before.gl_lstat;
+  return result;
+}
+
+static_assert(sizeof(glob_t) == sizeof(glob64_t));
 static_assert(sizeof(dirent) == sizeof(dirent64) && offsetof(dirent, d_name) == offsetof(dirent64, d_name));
 
 }  // namespace
@@ -273,6 +296,13 @@ HOLDFAST_REPLACES void seekdir(DIR* directory, long place) {
 HOLDFAST_REPLACES long telldir(DIR* directory) {
   Listing* one = listing_of(directory);
   return one ? static_cast<long>(one->at) : next(next_telldir, "telldir")(directory);
+}
+
+HOLDFAST_REPLACES int glob64(const char* pattern, int flags, int (*failed)(const char*, int), glob64_t* found) {
+  return glob_recorded(CALLER, pattern, flags, failed, found);
+}
+HOLDFAST_REPLACES int glob(const char* pattern, int flags, int (*failed)(const char*, int), glob_t* found) {
+  return glob_recorded(CALLER, pattern, flags, failed, reinterpret_cast<glob64_t*>(found));
 }
 
 HOLDFAST_REPLACES int scandir64(const char* path, dirent64*** to, int (*select)(const dirent64*), int (*compare)(const dirent64**, const dirent64**)) {
