@@ -102,6 +102,7 @@ void EngineImpl::lose_unfinished(Peer& p) {
 
 void EngineImpl::on_incarnation(Peer& p, Incarnation newest) {
   p.incarnation = newest;
+  if (optimist_) p.out.taken_before = 0;  // it may have been rolled back behind what it told of
   p.lost_since = 0;
   p.state = wire::RankState::absent;  // the death between may not have been seen: on_state must run for this one
   p.newest_log = nullptr;

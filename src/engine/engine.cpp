@@ -125,6 +125,7 @@ void Engine::remove(Progressable& schedule) { std::erase(impl_->schedules, &sche
 
 void Engine::mark_initialized(bool world) {
   impl_->control.header().phase = segment::Phase::initialized;
+  impl_->in_world |= world;
   if (impl_->agent) impl_->agent->tell(wire::BootstrapKind::initialized, wire::Initialized{world});
 }
 std::vector<Reached> Engine::reached() { return impl_->reached(); }

@@ -153,6 +153,7 @@ class EngineImpl {
   JobMap job;
   std::unique_ptr<AgentLink> agent;  // null: a job of one rank without a launcher
   bool restarted = false;
+  bool in_world = false;  // MPI_Init was called: nobody leaves MPI_Finalize before all are in it
   CallCounter calls;
   bool waits = false;  // a thread is in wait()
   std::uint64_t kill_at_call = 0;

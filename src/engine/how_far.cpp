@@ -50,7 +50,7 @@ EngineImpl::Behind EngineImpl::behind_peers() {
     behind.known |= taken > 0;
     if (taken > sent) behind.messages += taken - sent;
     if (peer->state == wire::RankState::finished) {
-      behind.to_finalize = true;
+      behind.to_finalize |= in_world;  // sessions end at any time
       continue;
     }
     behind.all_told &= has_told(*peer);
@@ -131,10 +131,11 @@ void EngineImpl::tell_awaited(Peer& from) {
   if (std::exchange(from.in.told_awaited, awaited) != awaited) tell_credit(from, awaited);
 }
 
-// This rank, which waits for `from`, waits for a message that has not been sent: not for the end of one, nor for a synchronous one of its own to be matched.
+// This rank, which waits for `from`, waits for a message that has not been sent: not for the end of one, nor for what it sends itself.
 bool EngineImpl::awaits_message(Peer& from) {
   if (probes_) return true;
-  if (!from.out.synchronous.empty() || !from.in.receiving.empty()) return false;
+  const bool sends = !from.out.synchronous.empty() || !from.out.queue.empty() || std::ranges::any_of(held_, [&](const HeldSend& send) { return send.to == &from; });
+  if (sends || !from.in.receiving.empty()) return false;
   bool awaits = false;
   contexts.each([&](Context, ContextState& state) {
     auto& posted = state.matcher.posted();

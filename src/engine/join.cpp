@@ -221,7 +221,7 @@ void EngineImpl::tell_recorder() {
   using wire::ReplayEnd;
   if (past_file_calls_ == 0) return tell_recorder_as_peers_know();
   if (calls.number < past_file_calls_) return;
-  tell_recorder(caught_up_ && calls.number > past_file_calls_ ? ReplayEnd::past : ReplayEnd::last_call);
+  tell_recorder(calls.number > past_file_calls_ ? ReplayEnd::past : ReplayEnd::last_call);  // also while a message that was matched before has not come again: what this rank sends now tells others of its files
 }
 
 // The recorder is to know of each call whether it was the last that others know of: what comes behind it is compared with what was there then. So nothing is done behind a call of
@@ -266,7 +266,7 @@ void EngineImpl::pass_point(const char* name) {
 // Without a sender log nothing outlives this process: what peers still need must have left it.
 void EngineImpl::finalize() {
   if (!agent) return;
-  if (!caught_up_ && calls.number >= past_calls_) report_caught_up();  // else the run before had joined again
+  if (!caught_up_ && calls.number >= std::max(past_calls_, known_calls_)) report_caught_up();  // else the run before had joined again
   if (recorder_waits_ && caught_up_) {
     // What comes behind this call, its predecessors may have done: the recorder settles it when the process ends.
     const bool is_last = past_file_calls_ > 0 ? calls.number == past_file_calls_ : !behind_peers().none();

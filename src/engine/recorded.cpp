@@ -96,7 +96,7 @@ void EngineImpl::store_libc_event(Bytes event) {
 void EngineImpl::await_stable() {
   if (finalizing_ || (optimist_ && threads_ordered)) return;  // another thread may be in the engine, and await something itself
   if (optimist_) write_all();
-  const AgentLink::Stable wanted{past_events_ + log_->published(job.rank_count), TestClock{segment::load_relaxed(control.header().last_failed_test)}};
+  const AgentLink::Stable wanted{past_events_ + log_->published(job.rank_count), std::max(past_failed_, TestClock{segment::load_relaxed(control.header().last_failed_test)})};
   const auto is_stable = [&] {
     if (optimist_) return is_independent();
     const AgentLink::Stable stable = agent->stable();

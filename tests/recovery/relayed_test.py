@@ -43,6 +43,15 @@ def told_story(protocol, inject):
         return f"seed {SEED}: {outcome.shell_line()}\n{outcome.stderr}\n{files}"
 
 
+def session_story(inject):
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "file"
+        file.touch()
+        outcome = jobs.run(BUILD, 4, [ONLY_RECEIVES.with_name("recovery_left_early"), file], nodes=2, options=["--spares", "1"], inject=inject, timeout_s=60)
+        if outcome.exit_code != 0 or file.read_text() != f"{ROUNDS - 1:9}\n":
+            return f"seed {SEED}: {outcome.shell_line()}\n{outcome.stderr}\n{file.read_text()}"
+
+
 class Relayed(unittest.TestCase):
     def check(self, stories, story=story):
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -62,6 +71,9 @@ class Relayed(unittest.TestCase):
         at = random.Random(SEED)
         self.check([(protocol, [f"node:1,at={at.randrange(20, 200)}ms", *([f"kill:rank=2,at={at.randrange(20, 400)}ms"] if i % 2 else [])])
                     for protocol in ("pessimist", "optimist") for i in range(3)], told_story)
+
+    def test_a_peer_that_has_left_its_session(self):
+        self.check([([f"node:1,at={at}ms"],) for at in some(range(40, 160, 20), 3)], session_story)
 
     def test_ranks_that_are_killed_again(self):
         self.check((random.Random(seed).choice(("relayed", "straight", "together")), self.deaths(random.Random(seed)), 2) for seed in some(range(SEED, SEED + 40), 4))
