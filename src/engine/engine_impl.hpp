@@ -552,6 +552,7 @@ class EngineImpl {
   static bool all_are_logged(const std::map<MessageName, Message*>& receiving);
   bool is_quiet();
   int ms_to_look();
+  bool wait_asleep(bool (*done)(void*), Rank whom, void* self, std::int64_t began);
   bool wait_awake(bool (*done)(void*), void* self, std::int64_t& began);
   bool awaits_stable();
   void take_share(std::int64_t now);

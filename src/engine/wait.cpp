@@ -107,14 +107,19 @@ void EngineImpl::wait(bool (*done)(void*), Rank (*whom)(void*), void* self) {
   const bool outer = std::exchange(waits, true);
   while (!wait_awake(done, self, began)) {
     slept = true;
-    segment::store_relaxed(control.header().waiting, segment::waiting_word({whom(self), began / 1'000'000}));
-    if (restarted && job.logging) answer_how_far(whom(self));
-    sleep(done, self);
-    take_share(now_ns());
-    if (done(self)) break;
+    if (wait_asleep(done, whom(self), self, began)) break;
   }
   if (slept) segment::store_relaxed(control.header().waiting, std::uint64_t{0});
   waits = outer;
+}
+
+// True: with success.
+[[gnu::noinline]] bool EngineImpl::wait_asleep(bool (*done)(void*), Rank whom, void* self, std::int64_t began) {
+  segment::store_relaxed(control.header().waiting, segment::waiting_word({whom, began / 1'000'000}));
+  if (restarted && job.logging) answer_how_far(whom);
+  sleep(done, self);
+  take_share(now_ns());
+  return done(self);
 }
 
 // Ranks that outnumber the cores and wait by yielding look all alike to the kernel, which leaves three on one core and one on the
