@@ -674,7 +674,7 @@ class EngineImpl {
   std::uint64_t credit_bytes_ = 0;  // payloads that a receiver holds for one sender, at most
   MessagePool pool_;
   ContextPeer closed_peer_;  // stands for the peers of closed contexts
-  bool level_ = false;   // with the predecessors (how_far.cpp)
+  bool level_ = true;  // with the predecessors, if there are any (how_far.cpp)
   bool past_is_known_ = false;  // past_calls_ are all: one of the predecessors here had been level with those of before
   bool hears_how_far_ = false;  // this rank waits for it
   bool probes_ = false;  // a probe waits

@@ -111,6 +111,7 @@ bool EngineImpl::is_asked_by(const Peer& peer) const {
 
 // `awaited`: for whom this rank waits. Who is level may be needed all the same by one that is being recovered, and then need others.
 void EngineImpl::answer_how_far(Rank awaited) {
+  if (!restarted || !job.logging) return;  // who has no predecessors is not asked
   if (std::ranges::none_of(peers, [this](const auto& p) { return is_asked_by(*p); })) return;
   if (!past_is_known_) ask_how_far();
 #ifdef HOLDFAST_MUTATE_LEVEL_NEEDS_NOTHING

@@ -164,7 +164,7 @@ Result<> EngineImpl::load_past() {
   take_over_past(past_events, past_failed);
   if (optimist_) begin_optimist(stream);
   sent_before_ = std::make_unique<SentBefore>(std::move(logs), job.rank_count);
-  caught_up_ = false;
+  caught_up_ = level_ = false;
   recorder_waits_ = recorder != nullptr;
   if (recorder) known_calls_ = recorder->last_call();
   if (recorder_waits_) keep_out_of_sight();
@@ -199,14 +199,14 @@ void EngineImpl::look_at_call() {
   if (!caught_up_ && !behind && (past_calls_ > 0 || has_come_as_far())) report_caught_up();
   if (drops_every_ > 0 && calls.number % drops_every_ == 0) pretend_checkpoints();
   if (std::exchange(hears_rails_, false)) progress();
-  if (restarted && job.logging) answer_how_far(segment::no_rank);
+  answer_how_far(segment::no_rank);
   if (recorder_waits_) tell_recorder();
   if (behind) return;
   // With nothing of the predecessors' left to find, messages go the short way again.
   if (sent_before_ && sent_before_->exhausted()) sent_before_.reset();
   calls.look_at = next_look(calls.number);
   if (sent_before_) calls.look_at = std::min(calls.look_at, calls.number + look_again_after);
-  if (!caught_up_ || (restarted && job.logging && !is_level())) calls.look_at = std::min(calls.look_at, calls.number + ask_peers_after);
+  if (!caught_up_ || !is_level()) calls.look_at = std::min(calls.look_at, calls.number + ask_peers_after);
   if (recorder_waits_) calls.look_at = std::min(calls.look_at, calls.number + (files_level_ ? ask_peers_after : 1));
 }
 

@@ -116,7 +116,7 @@ void EngineImpl::wait(bool (*done)(void*), Rank (*whom)(void*), void* self) {
 // True: with success.
 [[gnu::noinline]] bool EngineImpl::wait_asleep(bool (*done)(void*), Rank whom, void* self, std::int64_t began) {
   segment::store_relaxed(control.header().waiting, segment::waiting_word({whom, began / 1'000'000}));
-  if (restarted && job.logging) answer_how_far(whom);
+  answer_how_far(whom);
   sleep(done, self);
   take_share(now_ns());
   return done(self);

@@ -1,5 +1,4 @@
 // Opening of files (file_steps.hpp).
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>

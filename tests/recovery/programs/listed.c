@@ -9,14 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compute.h"
 #include "need.h"
 
 enum { ROUNDS = 24 };
-
-static void compute(void) {
-  for (volatile int i = 0; i < 1000000; ++i) {
-  }
-}
 
 static void make(const char* what, int rank, int round) {
   char name[40];
@@ -93,7 +89,7 @@ int main(int argc, char** argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank != 0) make("made", rank, round), remove_made("made", rank, round - 2);
     if (rank == 1) make("kept", rank, round);
-    compute();
+    compute(1000000);
     MPI_Barrier(MPI_COMM_WORLD);
   }
   if (rank == 0) printf("%ld\n", total);

@@ -6,14 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "compute.h"
 #include "need.h"
 
 enum { ROUNDS = 40 };
-
-static void compute(void) {
-  for (volatile int i = 0; i < 3000000; ++i) {
-  }
-}
 
 static void count(void) {
   int n = 0;
@@ -47,14 +43,14 @@ int main(int argc, char** argv) {
   for (int i = 0; i < ROUNDS; ++i) {
     round = i;
     if (rank == 0) {
-      compute();
+      compute(3000000);
       MPI_Send(&round, 1, MPI_INT, 2, 1, MPI_COMM_WORLD);
     }
     if (rank == 2) {
       MPI_Recv(&round, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       count();
       make_and_remove(round);
-      compute();
+      compute(3000000);
     }
   }
   MPI_Finalize();

@@ -6,17 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compute.h"
 #include "need.h"
 
 enum { ROUNDS = 60, PLACE = 8 };
 
 static int file;
-
-/* Computes for some milliseconds: a replay does it again, while it would be through with a recorded pause at once. */
-static void compute(void) {
-  for (volatile int i = 0; i < 5000000; ++i) {
-  }
-}
 
 static void write_place(int rank, int round, int line) {
   char text[PLACE + 1];
@@ -53,7 +48,7 @@ int main(int argc, char** argv) {
   for (int round = 0; round < ROUNDS; ++round) {
     if (rank == 2) {
       write_place(rank, round, 0);
-      compute();
+      compute(5000000);
       if (together) add_up(half);
       send(round, straight ? 4 : 3);
     }
@@ -65,7 +60,7 @@ int main(int argc, char** argv) {
     }
     if (rank == 4) {
       round = received(straight ? 2 : 3);
-      compute();
+      compute(5000000);
       write_place(rank, round, 0);
     }
   }
